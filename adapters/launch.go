@@ -1,0 +1,38 @@
+package adapters
+
+// LaunchRequest asks how to start an agent.
+type LaunchRequest struct {
+	// Command replaces the agent's own command and its protocol arguments when
+	// not nil (a wrapper, a container, a fake).
+	Command []string
+	// Args are a person's further arguments for the agent.
+	Args []string
+	// Dir is the working directory, absolute.
+	Dir string
+	// StateDir is a directory of this session alone, 0700, for files that the
+	// launch needs. It outlives the child and is absolute.
+	StateDir string
+	// Getenv reads the host's environment.
+	Getenv  func(string) string
+	Options Options
+}
+
+// Launch is how to start an agent.
+type Launch struct {
+	// Argv is the command; Argv[0] is resolved against the child's PATH.
+	Argv []string
+	// Env is set in the child's environment, beyond what is passed through.
+	Env []Pair
+	// Pass are globs of variables of the host's environment that this agent
+	// needs beside the common allow-list, like "GEMINI_*".
+	Pass []string
+	// Files are written before the start.
+	Files []LaunchFile
+}
+
+// LaunchFile is a file to write before the start, mode 0600.
+type LaunchFile struct {
+	// Path is absolute, inside LaunchRequest.StateDir.
+	Path string
+	Data []byte
+}
