@@ -58,7 +58,8 @@ type FileRef struct {
 	// Size is in bytes.
 	Size int64 `json:"size,omitzero"`
 	// MIME is the media type, empty when not known.
-	MIME string `json:"mime,omitzero"`
+	MIME  string         `json:"mime,omitzero"`
+	Extra jsontext.Value `json:",embed"`
 }
 
 // File is a file that the user or the agent put into the conversation.
@@ -124,8 +125,9 @@ type Usage struct {
 
 // Error is a failure with a code from the documented list in codes.go.
 type Error struct {
-	Code    ErrorCode `json:"code,omitzero"`
-	Message string    `json:"message"`
+	Code    ErrorCode      `json:"code,omitzero"`
+	Message string         `json:"message"`
+	Extra   jsontext.Value `json:",embed"`
 }
 
 // ToolCallStart announces a tool call.
@@ -189,12 +191,13 @@ const (
 // FileDiff is one file's change as unified-diff text; the same shape as
 // session.FileDiff.
 type FileDiff struct {
-	Path      string       `json:"path"`
-	OldPath   string       `json:"oldPath,omitzero"`
-	Status    ChangeStatus `json:"status"`
-	Patch     string       `json:"patch"`
-	Additions int          `json:"additions,omitzero"`
-	Deletions int          `json:"deletions,omitzero"`
+	Path      string         `json:"path"`
+	OldPath   string         `json:"oldPath,omitzero"`
+	Status    ChangeStatus   `json:"status"`
+	Patch     string         `json:"patch"`
+	Additions int            `json:"additions,omitzero"`
+	Deletions int            `json:"deletions,omitzero"`
+	Extra     jsontext.Value `json:",embed"`
 }
 
 // ServiceKind classifies a service message.
@@ -271,8 +274,9 @@ type PermissionRequest struct {
 
 // PermissionOption is one possible answer.
 type PermissionOption struct {
-	Decision Decision `json:"decision"`
-	Label    string   `json:"label"`
+	Decision Decision       `json:"decision"`
+	Label    string         `json:"label"`
+	Extra    jsontext.Value `json:",embed"`
 }
 
 // Question is what an agent asks a person, as one form.
@@ -280,6 +284,7 @@ type Question struct {
 	// Message introduces the form, may be empty.
 	Message   string          `json:"message,omitzero"`
 	Questions []QuestionField `json:"questions"`
+	Extra     jsontext.Value  `json:",embed"`
 }
 
 // QuestionField is one question of a form.
@@ -298,13 +303,15 @@ type QuestionField struct {
 	Required bool `json:"required,omitzero"`
 	// Schema is the JSON Schema of the answer when the agent gave one.
 	Schema jsontext.Value `json:"schema,omitzero"`
+	Extra  jsontext.Value `json:",embed"`
 }
 
 // QuestionOption is one choice; Value is the answer it stands for, Label when empty.
 type QuestionOption struct {
-	Label       string `json:"label"`
-	Description string `json:"description,omitzero"`
-	Value       string `json:"value,omitzero"`
+	Label       string         `json:"label"`
+	Description string         `json:"description,omitzero"`
+	Value       string         `json:"value,omitzero"`
+	Extra       jsontext.Value `json:",embed"`
 }
 
 // Decision is the answer to a permission request.
@@ -339,9 +346,10 @@ const (
 type DecisionBy struct {
 	Resolver Resolver `json:"resolver"`
 	// Rule is the policy rule or grant, in its own syntax.
-	Rule       string     `json:"rule,omitzero"`
-	ClientType ClientType `json:"clientType,omitzero"`
-	TokenID    string     `json:"tokenId,omitzero"`
+	Rule       string         `json:"rule,omitzero"`
+	ClientType ClientType     `json:"clientType,omitzero"`
+	TokenID    string         `json:"tokenId,omitzero"`
+	Extra      jsontext.Value `json:",embed"`
 }
 
 // PermissionResponse is the decision for the request of the same call.
@@ -395,6 +403,7 @@ type ConfigurationFrom struct {
 	ThinkingLevel  string         `json:"thinkingLevel,omitzero"`
 	Sandbox        *bool          `json:"sandbox,omitzero"`
 	Agent          string         `json:"agent,omitzero"`
+	Extra          jsontext.Value `json:",embed"`
 }
 
 // Unknown is an event whose type this version does not know. Body is the whole

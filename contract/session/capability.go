@@ -6,7 +6,7 @@ package session
 // adapter validates a typed result shape.
 type Capability string
 
-// The seven capabilities.
+// The values of Capability.
 const (
 	CapSteer     Capability = "steer"
 	CapQueue     Capability = "queue"
