@@ -53,6 +53,9 @@ type Draft struct {
 	// Prompts are set for a turn-start: the ids of the Prompt and Steer commands
 	// that the agent takes up with this turn. None means an autonomous turn.
 	Prompts []string
+	// Background is set for a subagent-start whose sub-agent may outlive its turn:
+	// it then stays open until its subagent-stop. Others are stopped with the turn.
+	Background bool
 }
 
 // AskOptions say what answers the agent understands beyond allow and reject.
