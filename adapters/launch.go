@@ -9,6 +9,8 @@ type LaunchRequest struct {
 	Args []string
 	// Dir is the working directory, absolute.
 	Dir string
+	// SessionID is the host's id of the session, SessionInfo.ID.
+	SessionID string
 	// StateDir is a directory of this session alone, 0700, for files that the
 	// launch needs. It outlives the child and is absolute.
 	StateDir string
