@@ -97,5 +97,5 @@ func (s *Stamper) nativeUser(d adapters.Draft) {
 		r.Call = c.id
 		ev = r
 	}
-	_ = s.user(ev, UserOptions{Origin: d.Origin})
+	_ = s.user(contract.Envelope{Origin: d.Origin, Event: ev})
 }

@@ -57,11 +57,11 @@ func startOf(ev contract.PermissionRequest) contract.ToolCallStart {
 }
 
 // settle answers c's ask.
-func (s *Stamper) settle(c *call, o UserOptions, r contract.PermissionResponse) {
+func (s *Stamper) settle(c *call, from contract.Envelope, r contract.PermissionResponse) {
 	r.Call = c.id
 	r = cleanResponse(r, c.ask.Question)
 	c.ask = nil
-	s.emitUser(o, s.turn, r)
+	s.emitUser(from, s.turn, r)
 }
 
 // callOf finds an open call by the session's id.

@@ -104,7 +104,7 @@ func (s *Stamper) closeCall(c *call, origin string, ev contract.ToolCallEnd, by 
 		}
 	}
 	if c.ask != nil {
-		s.settle(c, UserOptions{}, contract.PermissionResponse{Decision: contract.RejectOnce, By: &contract.DecisionBy{Resolver: by}})
+		s.settle(c, contract.Envelope{}, contract.PermissionResponse{Decision: contract.RejectOnce, By: &contract.DecisionBy{Resolver: by}})
 	}
 	ev.Call = c.id
 	s.emitAgent(c.agent, origin, cleanCallEnd(ev))

@@ -18,16 +18,44 @@ func lenient() json.Options {
 
 // object returns v when it is one JSON object, else nil.
 func object(v jsontext.Value) jsontext.Value {
-	if len(v) == 0 || v.Kind() != '{' || !v.IsValid(lenient()) {
+	if v.Kind() != '{' || !valid(v) {
 		return nil
 	}
 	return v
 }
 
+// maxDepth bounds the nesting of a raw value. The encoder refuses whole envelopes
+// beyond 9,000 levels; a value beyond this one is kept as text.
+const maxDepth = 1000
+
+// valid reports whether v is JSON that the encoder takes.
+func valid(v jsontext.Value) bool {
+	if !v.IsValid(lenient()) {
+		return false
+	}
+	depth, inString := 0, false
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth > maxDepth {
+				return false
+			}
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return true
+}
+
 // value returns v when it is JSON, nil when it is empty, and the text of v as a
 // JSON string when it is neither: a value JSON cannot hold never reaches a writer.
 func value(v jsontext.Value) jsontext.Value {
-	if len(v) == 0 || v.IsValid(lenient()) {
+	if len(v) == 0 || valid(v) {
 		return v
 	}
 	return quote(string(v))

@@ -1,7 +1,6 @@
 package stamp
 
 import (
-	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 
@@ -9,19 +8,6 @@ import (
 
 	"github.com/agenthost/agenthost/contract"
 )
-
-// UserOptions are what a client may give with a user's event.
-type UserOptions struct {
-	// ID is the envelope id the client chose, empty for none. A cuid2 becomes the
-	// envelope's id; any other is remembered, so that a repetition is noticed, and
-	// becomes the origin when there is none.
-	ID string
-	// Origin is the native message id, empty for none.
-	Origin string
-	// Extra are members of the envelope that this version does not know, one JSON
-	// object or nil.
-	Extra jsontext.Value
-}
 
 // ErrDuplicate says that the session already has an envelope with the client's
 // id: the event was taken before and must not take effect twice.
@@ -31,26 +17,42 @@ var ErrDuplicate = errors.New("duplicate envelope id")
 // there never was one, or somebody answered it.
 var ErrNoAsk = errors.New("no open permission request")
 
-// User stamps an event of a person or of the mediator (a permission-response;
-// its Call is the session's). Exactly one envelope is the event's own: the last.
-// Permission-response, abort and steer text carry the open turn, others none.
-// On an error nothing happened.
-func (s *Stamper) User(ev contract.Event, o UserOptions) ([]contract.Envelope, error) {
-	if o.ID != "" && s.seen.has(o.ID) {
-		return nil, fmt.Errorf("%w %q", ErrDuplicate, o.ID)
+// User stamps an event of a person as a client sent it, or of the mediator (a
+// permission-response; its Call is the session's). Of e it takes the event, the
+// members this version does not know, the origin, and the id, which may be empty:
+// a cuid2 becomes the envelope's id; any other is remembered, so that a
+// repetition is noticed, and becomes the origin when there is none. Time, role,
+// turn and subagent are the Stamper's: permission-response, abort and steer text
+// carry the open turn, others none.
+//
+// The result is one envelope. On an error, which may be ErrDuplicate or ErrNoAsk,
+// nothing happened.
+func (s *Stamper) User(e contract.Envelope) ([]contract.Envelope, error) {
+	if e.ID != "" && s.seen.has(e.ID) {
+		return nil, fmt.Errorf("%w %q", ErrDuplicate, e.ID)
 	}
-	if err := s.user(ev, o); err != nil {
+	if err := s.user(e); err != nil {
 		return nil, err
 	}
 	return s.take(), nil
 }
 
+// Response stamps a decision for an open ask, by the session's id of its call.
+// It returns nil when there is no such ask (any more) or the decision is none of
+// the four.
+func (s *Stamper) Response(r contract.PermissionResponse) []contract.Envelope {
+	if s.respond(r, contract.Envelope{}) != nil {
+		return nil
+	}
+	return s.take()
+}
+
 // user checks and puts out a user's event.
-func (s *Stamper) user(ev contract.Event, o UserOptions) error {
-	turn := ""
+func (s *Stamper) user(from contract.Envelope) error {
+	ev, turn := from.Event, ""
 	switch e := ev.(type) {
 	case contract.PermissionResponse:
-		return s.respond(e, o)
+		return s.respond(e, from)
 	case contract.Text:
 		e.Thinking = false
 		text, ok := cleanText(e)
@@ -79,12 +81,12 @@ func (s *Stamper) user(ev contract.Event, o UserOptions) error {
 	default:
 		return fmt.Errorf("event %q: want an event of the user, got one of the agent", ev.EventType())
 	}
-	s.emitUser(o, turn, ev)
+	s.emitUser(from, turn, ev)
 	return nil
 }
 
 // respond answers an open ask. Answering twice is an error, whatever the answer.
-func (s *Stamper) respond(r contract.PermissionResponse, o UserOptions) error {
+func (s *Stamper) respond(r contract.PermissionResponse, from contract.Envelope) error {
 	c := s.callOf(r.Call)
 	if c == nil || c.ask == nil {
 		return fmt.Errorf("%w for call %q", ErrNoAsk, r.Call)
@@ -94,21 +96,21 @@ func (s *Stamper) respond(r contract.PermissionResponse, o UserOptions) error {
 	default:
 		return fmt.Errorf("decision: want allow-once, allow-always, reject-once or reject-always, got %q", r.Decision)
 	}
-	s.settle(c, o, r)
+	s.settle(c, from, r)
 	return nil
 }
 
-// emitUser puts out a user's event.
-func (s *Stamper) emitUser(o UserOptions, turn string, ev contract.Event) {
+// emitUser puts out a user's event with what a client's envelope gave.
+func (s *Stamper) emitUser(from contract.Envelope, turn string, ev contract.Event) {
 	it := item{
-		role: contract.RoleUser, turn: turn, origin: cleanOrigin(o.Origin), event: ev, extra: object(o.Extra),
+		role: contract.RoleUser, turn: turn, origin: cleanOrigin(from.Origin), event: ev, extra: object(from.Extra),
 	}
-	if o.ID != "" {
-		s.seen.add(o.ID)
-		if cuid2.IsCuid(o.ID) {
-			it.id = o.ID
+	if from.ID != "" {
+		s.seen.add(from.ID)
+		if cuid2.IsCuid(from.ID) {
+			it.id = from.ID
 		} else if it.origin == "" {
-			it.origin = cleanOrigin(o.ID)
+			it.origin = cleanOrigin(from.ID)
 		}
 	}
 	s.emit(it)
