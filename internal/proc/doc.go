@@ -1,0 +1,43 @@
+// Package proc starts one child process over pipes, talks to it by lines, and
+// leaves nothing of it behind.
+//
+// # Guarantees
+//
+//   - Lines arrive in the order each stream was written. Nothing is dropped but a
+//     line longer than Spec.MaxLine, and that is told with one Line that says so.
+//   - The consumer of Lines sets the pace: what it doesn't take stays in the pipe
+//     and, when that is full, stops the child.
+//   - Write never blocks. A child that doesn't read its input can't stop us from
+//     reading its output.
+//   - The exit is decided by waiting for the process, never by the end of a
+//     stream: a grandchild that holds stdout can't keep the child alive, a child
+//     that closes its stdout can't seem dead.
+//   - When the child has exited, everything it started has too, before Done is
+//     closed: its process group, and on Linux also what left the group or the
+//     session.
+//   - With Spec.Supervise on Linux the same holds when this process is killed
+//     with SIGKILL: a shim stands between it and the child (see MaybeShim).
+//     Without, the direct child dies with this process on Linux
+//     (PR_SET_PDEATHSIG), and on Windows the whole job does.
+//   - Stop, Kill and Close are idempotent, safe for concurrent use, and bounded.
+//
+// # Ownership
+//
+// Start takes Spec by value and keeps its slices; don't change them after.
+// Line.Data belongs to the receiver. The bytes given to Write belong to the
+// child. Whoever calls Start receives from Lines until it is closed, or calls
+// Close, which throws away what is left.
+//
+// # Non-goals
+//
+// No protocol, no restart policy, no terminal: a child on a PTY is another kind
+// of Launch. Windows and macOS compile and end what they can: on macOS the
+// process group, so that a descendant that called setsid survives; on Windows
+// the job, without a polite signal.
+//
+// # Testing
+//
+// go test ./internal/proc runs real processes (bash and coreutils) and re-executes the test
+// binary as shim. GOOS=darwin go vet and GOOS=windows go vet keep the other
+// platforms compiling.
+package proc
