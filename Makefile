@@ -1,0 +1,59 @@
+# Targets for people and for CI, which calls nothing else.
+export GOTOOLCHAIN := auto
+GO      ?= go
+TOOL    := $(GO) tool -modfile=tools/go.mod
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+AGENTS  := e2e/agents/node_modules/.package-lock.json
+
+.PHONY: demo build test check unit e2e race lint vuln fuzz bench schema golden agents clean
+
+demo: build ## Build, install one real agent, run it, show its stream.
+	demo/run.sh
+
+build: ## The binary, in bin/.
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/agenthost ./cmd/agenthost
+
+test: lint race e2e ## Everything, including the real agents.
+
+check: lint unit ## What to run before a commit: no real agents.
+
+unit:
+	$(GO) test $$($(GO) list ./... | grep -v /e2e)
+
+race:
+	GORACE=atexit_sleep_ms=0 $(GO) test -race $$($(GO) list ./... | grep -v /e2e)
+
+e2e: build agents ## The real agents against a scripted model.
+	$(GO) test -count=1 -timeout 20m ./e2e/...
+
+agents: $(AGENTS) ## Install the pinned real agents.
+
+$(AGENTS): e2e/agents/package-lock.json
+	cd e2e/agents && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+lint:
+	$(GO) vet ./...
+	GOOS=darwin $(GO) vet ./...
+	GOOS=windows $(GO) build ./...
+	$(TOOL) staticcheck ./...
+	@test -z "$$($(TOOL) gofumpt -l . | grep -v node_modules | tee /dev/stderr)"
+
+vuln: ## Known vulnerabilities in what we build with.
+	tools/vuln.sh
+
+fuzz: ## A minute for each fuzz target.
+	tools/fuzz.sh 60s
+
+bench: ## Benchmarks; compare ratios within one run.
+	$(GO) test -run '^$$' -bench . -benchmem $$($(GO) list ./...)
+
+schema: ## Generate the JSON Schemas again.
+	$(GO) generate ./contract/...
+
+golden: ## Write the golden files again; read the diff.
+	$(GO) test ./... -run Golden -update
+
+clean:
+	rm -rf bin .cache
