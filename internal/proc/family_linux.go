@@ -173,8 +173,10 @@ func awaitZombie(pid int) bool {
 // endGroup has nothing left to do here: endAll went over the group.
 func endGroup(int, func() bool) {}
 
-// groupAttr puts a process in a group of its own, and ends it with the thread
-// that starts it.
+// groupAttr puts a process in a session and group of its own, and ends it with
+// the thread that starts it. A session and not only a group, so that there is no
+// controlling terminal: what asks for a password on /dev/tty then fails, where in
+// a background group it would be stopped by SIGTTIN and hang.
 func groupAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -41,8 +41,9 @@ func endGroup(group int, hurried func() bool) {
 	}
 }
 
+// groupAttr puts a process in a session and group of its own, see the Linux one.
 func groupAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true}
+	return &syscall.SysProcAttr{Setsid: true}
 }
 
 // MaybeShim does nothing: only Linux has the shim.

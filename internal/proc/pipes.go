@@ -107,3 +107,28 @@ func (s *stream) rest(p []byte) int {
 	s.left -= max(n, 0)
 	return n
 }
+
+// Copy copies a pipe that a process writes into, until the pipe ends, or until
+// the process is gone and what it left in the pipe is read. It blocks until then
+// and closes the pipe's reading end. Errors of w are ignored: the process must not
+// block on a pipe that nobody reads.
+func Copy(w io.Writer, from *os.File, p *Process) {
+	defer from.Close()
+	s := newStream(from, w)
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		buffer := make([]byte, readSize)
+		for {
+			if _, err := s.Read(buffer); err != nil {
+				return
+			}
+		}
+	}()
+	select {
+	case <-copied:
+	case <-p.Done():
+		s.drain()
+		<-copied
+	}
+}

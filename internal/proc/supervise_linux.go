@@ -46,7 +46,7 @@ func (p *Process) startSupervised(ctx context.Context, l Launch) error {
 		// Small: it does next to nothing, and nothing of the child's environment
 		// may change how it does that.
 		Env: []string{shimEnv + "=" + shimVersion, "GOMAXPROCS=1", "GOTRACEBACK=none"},
-		Sys: &syscall.SysProcAttr{Setpgid: true},
+		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	theirs.Close()
 	if err != nil {
@@ -55,15 +55,24 @@ func (p *Process) startSupervised(ctx context.Context, l Launch) error {
 	}
 	pid, err := handshake(ctx, ours, l)
 	if err != nil {
-		ours.Close() // the shim ends itself and what it started
-		_ = shim.Kill()
-		_, _ = shim.Wait()
+		giveUp(shim, ours)
 		return err
 	}
 	s := &supervised{shim: shim, socket: ours, finish: p.finish}
 	p.pid, p.tree = pid, s
 	go s.wait(pid, p.marker)
 	return nil
+}
+
+// giveUp ends a shim that did not start the process, or that started it too late.
+func giveUp(shim *os.Process, socket *os.File) {
+	_ = socket.SetDeadline(time.Now().Add(time.Second))
+	_, _ = socket.Write([]byte{cmdKill})
+	socket.Close()
+	// Something that isn't a shim at all doesn't listen.
+	limit := time.AfterFunc(killLimit, func() { _ = shim.Kill() })
+	defer limit.Stop()
+	_, _ = shim.Wait()
 }
 
 // handshake hands the launch over and returns the id of the process.
