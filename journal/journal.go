@@ -169,14 +169,12 @@ func (j *Journal) fail(op string, err error) error {
 
 // write adds whole lines to the active segment. mu is held.
 func (j *Journal) write(lines []byte) error {
-	n, err := j.active.WriteAt(lines, j.size)
-	if err != nil {
-		if n > 0 {
-			// A half batch must not be read as a whole one. When this fails too, the
-			// next Open finds the half line; whole lines of it then count as stored,
-			// which an unacknowledged batch may be.
-			_ = j.active.Truncate(j.size)
-		}
+	if _, err := j.active.WriteAt(lines, j.size); err != nil {
+		// A half batch must not be read as a whole one. (WriteAt says 0 bytes even if
+		// some were written before the disk was full.) When this fails too, the next
+		// Open finds the half line; whole lines of it then count as stored, which an
+		// unacknowledged batch may be.
+		_ = j.active.Truncate(j.size)
 		return j.fail("write", err)
 	}
 	j.size += int64(len(lines))
