@@ -12,6 +12,10 @@ type PathError struct {
 	Path string
 	// Want and Got are short phrases: "integer >= 0", "string".
 	Want, Got string
+	// Rule is the broken rule: "E1" to "E7", "id" for the shape of an id,
+	// "profile" for what only the strict profile forbids. It is empty for types
+	// and values.
+	Rule string
 }
 
 // Error is like "ev.usage.inputTokens: want integer >= 0, got string".
