@@ -19,9 +19,13 @@ type relative struct {
 // family is a set of processes that belong to a child.
 type family []relative
 
-// signal sends sig to all of them, and never to a process that took an id over.
+// signal sends sig to all of them, and never to a process that took an id over,
+// to init or to ourselves.
 func (f family) signal(sig syscall.Signal) {
 	for _, r := range f {
+		if r.pid <= 1 || r.pid == os.Getpid() {
+			continue
+		}
 		fd, err := unix.PidfdOpen(r.pid, 0)
 		if err != nil {
 			continue // gone
@@ -120,20 +124,20 @@ func descendants(root int) family {
 	return found
 }
 
-// survivors lists the living processes that belong to a child whose leader is
-// dead: the members of its group, those with its marker in their environment, and
-// those of known that still live.
-func survivors(leader int, marker string, known family) family {
+// survivors lists the living processes that belong to a child that has ended: the
+// members of its group, those with its marker in their environment, and those of
+// known that still live.
+func survivors(group int, marker string, known family) family {
 	was := make(map[relative]bool, len(known))
 	for _, r := range known {
 		was[r] = true
 	}
 	var found family
 	for _, s := range processes() {
-		if s.pid == leader || s.dead() {
-			continue
-		}
-		if s.group == leader || was[s.relative] || marked(s.pid, marker) {
+		// Kernel threads, and what was started from outside of a PID namespace,
+		// show group 0: such a group is nobody's child.
+		ours := s.group == group && group > 1
+		if !s.dead() && (ours || was[s.relative] || marked(s.pid, marker)) {
 			found = append(found, s.relative)
 		}
 	}

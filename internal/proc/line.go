@@ -33,9 +33,9 @@ type Line struct {
 	Data []byte
 	// Partial is set when the stream ended before a line end came.
 	Partial bool
-	// Dropped, if not 0, is the length in bytes of a line that was longer than
-	// Spec.MaxLine and isn't delivered; Data is nil then. The next Line is the
-	// one after it.
+	// Dropped, if not 0, is the length in bytes (without LF) of a line that was
+	// longer than Spec.MaxLine and isn't delivered; Data is nil then. The next
+	// Line is the one after it.
 	Dropped int64
 }
 

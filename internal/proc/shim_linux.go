@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -58,7 +59,10 @@ func MaybeShim() {
 func runShim(socket *os.File) int {
 	// PR_SET_PDEATHSIG looks at the thread that starts the process.
 	runtime.LockOSThread()
-	syscall.CloseOnExec(shimSocket)
+	// Our socket, and whatever else without close-on-exec the host once inherited.
+	if err := unix.CloseRange(shimSocket, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
+		syscall.CloseOnExec(shimSocket) // Linux before 5.11
+	}
 	l, err := readLaunch(socket)
 	if err != nil {
 		return 2

@@ -112,7 +112,7 @@ func (s *supervised) wait(pid int, marker string) {
 	if err != nil || kind != msgExited {
 		// Someone killed the shim. The child went with it (PR_SET_PDEATHSIG);
 		// what was below it is found by its marker and group.
-		endAll(func() family { return survivors(0, marker, inGroup(pid)) },
+		endAll(func() family { return survivors(pid, marker, nil) },
 			func() bool { return true }, 0, sweepLimit)
 		exit = Exit{Code: -1, Err: fmt.Errorf("%w: its shim was killed", ErrLost)}
 	}
@@ -141,17 +141,6 @@ func (s *supervised) forsake() {
 			s.finish(Exit{Code: -1, Err: fmt.Errorf("%w: it did not die from SIGKILL", ErrLost)})
 		})
 	})
-}
-
-// inGroup lists the living members of a process group.
-func inGroup(group int) family {
-	var found family
-	for _, s := range processes() {
-		if s.group == group && !s.dead() {
-			found = append(found, s.relative)
-		}
-	}
-	return found
 }
 
 // socketPair returns our end, with deadlines, and the shim's, which blocks.
