@@ -53,11 +53,9 @@ func Cut(s string, n int) string {
 // a code point's border, and whether something was cut off. It is for outputs,
 // where graphemes would cost too much.
 func CutBytes(s string, n int) (string, bool) {
+	n = max(n, 0)
 	if len(s) <= n {
 		return s, false
-	}
-	if n <= 0 {
-		return "", true
 	}
 	for n > 0 && !utf8.RuneStart(s[n]) {
 		n--

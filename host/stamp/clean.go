@@ -55,7 +55,10 @@ func valid(v jsontext.Value) bool {
 // value returns v when it is JSON, nil when it is empty, and the text of v as a
 // JSON string when it is neither: a value JSON cannot hold never reaches a writer.
 func value(v jsontext.Value) jsontext.Value {
-	if len(v) == 0 || valid(v) {
+	if len(v) == 0 {
+		return nil
+	}
+	if valid(v) {
 		return v
 	}
 	return quote(string(v))
