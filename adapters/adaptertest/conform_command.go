@@ -1,0 +1,153 @@
+package adaptertest
+
+import (
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/session"
+)
+
+// commandFaults submits every command in every state.
+func commandFaults(s Suite, rec recording) []string {
+	var out []string
+	for _, n := range positions(rec) {
+		for _, c := range commands() {
+			p := upTo(s, rec, n)
+			if p.exited {
+				continue
+			}
+			claimed := slices.Clone(p.proto.Capabilities())
+			inTurn, idle, opened := p.drafts.turn, p.opened && !p.busy(), p.openID != ""
+			step, err := p.command(c)
+			if fault := refusal(c, claimed, inTurn, idle, opened, err); fault != "" {
+				out = append(out, fmt.Sprintf("before record %d: %s", n, fault))
+			}
+			if err == nil && step.Stop != "" {
+				out = append(out, fmt.Sprintf("before record %d: Submit(%T) gives up on the child: %s", n, c, step.Stop))
+			}
+			out = append(out, p.close()...)
+		}
+	}
+	return out
+}
+
+// commands is one of each, and the shapes that go wrong.
+func commands() []adapters.Command {
+	yes := true
+	return []adapters.Command{
+		adapters.Open{ID: "second-open"},
+		adapters.Prompt{ID: "x1", Text: "hello"},
+		adapters.Prompt{ID: "x2"},
+		adapters.Prompt{ID: "x3", Text: "look", Files: []adapters.Attachment{
+			{Name: "a.png", MIME: "image/png", Data: []byte{1, 2}}, {Name: "b.txt", MIME: "text/plain", Path: "/w/b.txt"},
+		}},
+		adapters.Steer{ID: "x4", Text: "left"},
+		adapters.Abort{},
+		adapters.Answer{Ask: "never-asked", Decision: contract.AllowOnce},
+		adapters.Configure{ID: "x5", Mode: contract.ModePlan},
+		adapters.Configure{ID: "x6", Mode: contract.ModeBypassPermissions},
+		adapters.Configure{ID: "x7", Mode: "no-such-mode"},
+		adapters.Configure{ID: "x8", Model: "some-model"},
+		adapters.Configure{ID: "x9", ThinkingLevel: "high"},
+		adapters.Configure{ID: "x10", Sandbox: &yes},
+		adapters.Configure{ID: "x11"},
+		adapters.Op{ID: "x12", Name: "rewind", Params: jsontext.Value(`{"to":"x"}`)},
+		adapters.Op{ID: "x13", Name: "fork"},
+		adapters.Op{ID: "x14", Name: "stash", Params: jsontext.Value(`[]`)},
+		adapters.Op{ID: "x15", Name: "no-such-op", Params: jsontext.Value(`null`)},
+		adapters.Op{ID: "x16", Name: ""},
+		adapters.EffectDone{ID: "never-asked", Content: "x"},
+		adapters.Close{},
+		nil,
+	}
+}
+
+// refusal says what is wrong with how Submit took a command, empty for nothing.
+func refusal(c adapters.Command, claimed []session.Capability, inTurn, idle, opened bool, err error) string {
+	unsupported := errors.Is(err, adapters.ErrUnsupported)
+	claims := func(name session.Capability) bool { return slices.Contains(claimed, name) }
+	switch c := c.(type) {
+	case nil:
+		if err == nil {
+			return "Submit(nil) = nil error"
+		}
+	case adapters.Open:
+		if opened && err == nil {
+			return "a second Open = nil error"
+		}
+	case adapters.Prompt:
+		if c.Text == "" && len(c.Files) == 0 && err == nil {
+			return "an empty Prompt = nil error: it wedges agents"
+		}
+		if c.Text != "" && len(c.Files) == 0 && idle && err != nil {
+			return fmt.Sprintf("a Prompt while the agent is idle = error %v", err)
+		}
+	case adapters.Steer:
+		if !claims(session.CapSteer) && !unsupported {
+			return fmt.Sprintf("Steer without the capability = %v, want ErrUnsupported", err)
+		}
+		if claims(session.CapSteer) && inTurn && err != nil {
+			return fmt.Sprintf("Steer is claimed and in a turn = error %v", err)
+		}
+	case adapters.Answer:
+		if err == nil {
+			return "an Answer to an ask that never was = nil error"
+		}
+	case adapters.Op:
+		name := session.Capability(c.Name)
+		passThrough := slices.Contains([]session.Capability{session.CapRewind, session.CapFork, session.CapStash}, name)
+		switch {
+		case passThrough && claims(name) && idle && unsupported:
+			return fmt.Sprintf("Op %q is claimed, Submit = %v", name, err)
+		case passThrough && !claims(name) && !unsupported:
+			return fmt.Sprintf("Op %q is not claimed, Submit = %v, want ErrUnsupported", name, err)
+		case c.Name == "no-such-op" && !unsupported:
+			return fmt.Sprintf("Op %q = %v, want ErrUnsupported", name, err)
+		}
+	}
+	return ""
+}
+
+// askFaults answers every ask in every way, and once too often.
+func askFaults(s Suite, rec recording) []string {
+	var out []string
+	answers := []adapters.Answer{
+		{Decision: contract.AllowOnce}, {Decision: contract.AllowAlways}, {Decision: contract.RejectOnce},
+		{Decision: contract.RejectAlways}, {Decision: contract.RejectOnce, Cancelled: true},
+		{Decision: contract.RejectOnce, Message: "rather not"}, {Decision: "no-such-decision"},
+	}
+	for n := range len(rec.Records) + 1 {
+		p := upTo(s, rec, n)
+		if len(p.asks) == 0 || p.exited || n > 0 && rec.Records[n-1].Dir != "out" {
+			continue
+		}
+		for _, ans := range answers {
+			p := upTo(s, rec, n)
+			for _, key := range sortedKeys(p.asks) {
+				ans.Ask = key
+				_, err := p.command(ans)
+				if err != nil && ans.Decision != "no-such-decision" && ans.Message == "" {
+					out = append(out, fmt.Sprintf("before record %d: Answer %s = error %v", n, ans.Decision, err))
+				}
+				if _, again := p.command(ans); again == nil && err == nil {
+					out = append(out, fmt.Sprintf("before record %d: a second Answer to one ask = nil error", n))
+				}
+			}
+			out = append(out, p.close()...)
+		}
+	}
+	return out
+}
+
+func sortedKeys(m map[string]string) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}

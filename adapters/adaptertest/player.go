@@ -1,0 +1,512 @@
+package adaptertest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/transcript"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/host/stamp"
+)
+
+// epoch is the time of t = 0 when a transcript does not say: 2026-11-30 08:00 UTC.
+const epoch = 1796025600000
+
+// quiet is how long an autonomous turn may be silent before it is ended, as in
+// the host.
+const quiet = 2 * time.Second
+
+// Call is one call of a Protocol and what came of it.
+type Call struct {
+	// T is milliseconds since the start, Record the index of the transcript's
+	// record that caused it, -1 for none.
+	T      int64
+	Record int
+	// On is the direction of the record that would hold the call's input.
+	On      transcript.Dir
+	Command adapters.Command // for Cmd
+	Frame   adapters.Frame   // for frames
+	Step    adapters.Step
+	Err     error
+}
+
+// player runs one Protocol the way the host does, on a transcript's time.
+type player struct {
+	proto  adapters.Protocol
+	mapper Mapper
+	direct bool // the transcript holds commands
+
+	base    time.Time
+	now     time.Time
+	shift   time.Duration // how much later than recorded things happen
+	record  int
+	wake    time.Time
+	spoke   time.Time // of the newest draft
+	ticks   bool      // the transcript holds its ticks
+	exited  bool
+	stamper *stamp.Stamper
+	ids     int
+
+	openID   string // of the Open command, empty before it
+	opened   bool
+	queue    []adapters.Prompt
+	sent     []string          // prompts submitted and not taken up
+	asks     map[string]string // Protocol's key to the call in the stream
+	aborting bool
+
+	drafts drafts
+	calls  []Call
+	envs   []contract.Envelope
+	faults []string
+
+	// snapshots, when snap is set, are the calls as they were when they returned.
+	snap      bool
+	snapshots [][]byte
+	// before, when not nil, may change a frame before the Protocol gets it.
+	before func(adapters.Frame) []adapters.Frame
+	// scribble overwrites a frame's data after the Protocol had it.
+	scribble bool
+}
+
+// newPlayer starts a replay of f.
+func newPlayer(s Suite, f transcript.File) *player {
+	p := &player{mapper: direct{}, direct: true, asks: map[string]string{}, record: -1}
+	start := f.Header.Start
+	if start == 0 {
+		start = epoch
+	}
+	p.base = time.UnixMilli(start).UTC()
+	p.now = p.base
+	p.ticks = slices.ContainsFunc(f.Records, func(r transcript.Record) bool { return r.Dir == transcript.Tick })
+	info := sessionInfo(s, f)
+	if s.Wire != nil && !slices.ContainsFunc(f.Records, func(r transcript.Record) bool { return r.Dir == transcript.Cmd }) {
+		p.direct = false
+		p.mapper = s.Wire.Mapper(f)
+		info.Options = s.Wire.Options(f, info.Options)
+	}
+	p.proto = s.Adapter.NewProtocol(info)
+	p.stamper = stamp.New(stamp.Config{NewID: p.newID, Now: func() time.Time { return p.now }})
+	p.drafts.init()
+	return p
+}
+
+// sessionInfo is the header's, completed.
+func sessionInfo(s Suite, f transcript.File) adapters.SessionInfo {
+	info := f.Header.SessionInfo()
+	if f.Header.Options == nil {
+		info.Options = s.Options
+	}
+	if info.ID == "" {
+		info.ID = "s00000000000000000000001"
+	}
+	if info.Dir == "" {
+		info.Dir = "/w"
+	}
+	if info.Client == (adapters.ClientInfo{}) {
+		info.Client = adapters.ClientInfo{Name: "agenthost", Title: "agenthost", Version: "1.0.0"}
+	}
+	return info
+}
+
+// newID counts ids of the shape of a cuid2.
+func (p *player) newID() string {
+	p.ids++
+	return fmt.Sprintf("e%023d", p.ids)
+}
+
+func (p *player) fault(format string, args ...any) {
+	where := fmt.Sprintf("record %d, t=%d: ", p.record, p.t())
+	p.faults = append(p.faults, where+fmt.Sprintf(format, args...))
+}
+
+func (p *player) t() int64 { return p.now.Sub(p.base).Milliseconds() }
+
+// open submits Open when the transcript does not.
+func (p *player) open() {
+	if !p.direct {
+		p.command(adapters.Open{ID: "open"})
+	}
+}
+
+// play takes the next record.
+func (p *player) play(i int, r transcript.Record) {
+	if p.exited {
+		return
+	}
+	p.record = i
+	p.advance(p.base.Add(time.Duration(max(r.T, 0))*time.Millisecond + p.shift))
+	switch r.Dir {
+	case transcript.Cmd:
+		c, err := r.Command()
+		if err != nil {
+			p.fault("%v", err)
+			return
+		}
+		p.command(c)
+	case transcript.In:
+		if !p.direct {
+			p.host(p.mapper.Said(r.Data))
+		}
+	case transcript.Tick:
+		p.tick()
+	case transcript.Exit:
+		status, err := r.Exit()
+		if err != nil {
+			p.fault("%v", err)
+		}
+		p.exit(status)
+	case transcript.Note:
+		if !p.direct && string(r.Data) == closedNote {
+			p.command(adapters.Close{})
+		}
+	default:
+		if f, ok := r.Frame(); ok {
+			p.frame(f)
+		}
+	}
+}
+
+// closedNote is the remark that the recorded client closed the agent's input.
+const closedNote = "stdin closed"
+
+// finish ends the replay; a recording that does not hold the child's end gets one.
+func (p *player) finish() {
+	if !p.exited {
+		p.exit(adapters.ExitStatus{Code: 0, Requested: true})
+	}
+}
+
+// frame passes a frame on to the Protocol.
+func (p *player) frame(f adapters.Frame) {
+	for _, f := range p.mapper.Heard(f) {
+		frames := []adapters.Frame{f}
+		if p.before != nil {
+			frames = p.before(f)
+		}
+		for _, f := range frames {
+			p.receive(f)
+		}
+	}
+}
+
+// receive calls Receive. The Protocol gets a copy, as a reader's buffer would be.
+func (p *player) receive(f adapters.Frame) {
+	own := f
+	own.Data = bytes.Clone(f.Data)
+	step, err := p.proto.Receive(p.now, own)
+	if p.scribble {
+		for i := range own.Data {
+			own.Data[i] = '~'
+		}
+	}
+	call := Call{On: transcript.FrameRecord(0, adapters.Frame{Source: f.Source}).Dir, Frame: f, Step: step, Err: err}
+	p.done(call)
+}
+
+// host does what the host does with the commands of people.
+func (p *player) host(cmds []adapters.Command) {
+	for _, c := range cmds {
+		switch c := c.(type) {
+		case adapters.Prompt:
+			p.prompt(c)
+		case adapters.Abort:
+			p.abort()
+		case adapters.Answer:
+			p.answer(c)
+		case adapters.Configure:
+			c.ID = p.commandID(c.ID)
+			p.command(c)
+		case adapters.Op:
+			c.ID = p.commandID(c.ID)
+			p.command(c)
+		default:
+			p.command(c)
+		}
+	}
+}
+
+func (p *player) commandID(id string) string {
+	if id != "" {
+		return id
+	}
+	return fmt.Sprintf("c%d", len(p.calls))
+}
+
+// prompt stamps a person's text and submits it, now or when its time comes.
+func (p *player) prompt(c adapters.Prompt) {
+	p.settleOpen()
+	steer := p.busy() && p.stamper.Turn() != "" && slices.Contains(p.proto.Capabilities(), session.CapSteer)
+	c.ID = p.userText(c.ID, c.Text, c.Files, steer)
+	if steer {
+		if _, err := p.command(adapters.Steer(c)); err == nil {
+			return
+		}
+	}
+	p.queue = append(p.queue, c)
+	p.pump()
+}
+
+func (p *player) userText(id, text string, files []adapters.Attachment, steer bool) string {
+	ev := contract.Text{Text: text, Steer: steer}
+	for _, f := range files {
+		ev.Refs = append(ev.Refs, contract.FileRef{Ref: f.Path + f.Name, Name: f.Name, MIME: f.MIME, Size: int64(len(f.Data))})
+	}
+	envs, err := p.stamper.User(contract.Envelope{ID: id, Event: ev})
+	if err != nil {
+		// An empty prompt has no envelope; the host refuses it before it comes here.
+		return p.newID()
+	}
+	p.envs = append(p.envs, envs...)
+	return envs[len(envs)-1].ID
+}
+
+// settleOpen lets time pass until the session is open: the recorded client did
+// not wait for what our Protocol waits for.
+func (p *player) settleOpen() {
+	const patience = time.Minute
+	end := p.now.Add(patience)
+	from := p.now
+	for p.openID != "" && !p.opened && !p.wake.IsZero() && !p.wake.After(end) {
+		p.advance(p.wake)
+	}
+	p.shift += p.now.Sub(from)
+}
+
+func (p *player) busy() bool {
+	if len(p.sent) > 0 {
+		return true
+	}
+	return p.stamper.Turn() != "" && !(p.stamper.Autonomous() && p.stamper.Settled())
+}
+
+// pump submits the next prompt when nothing is under way.
+func (p *player) pump() {
+	for len(p.queue) > 0 && p.opened && !p.busy() && !p.exited {
+		c := p.queue[0]
+		p.queue = p.queue[1:]
+		p.sent = append(p.sent, c.ID)
+		if _, err := p.command(c); err != nil {
+			p.stamp(adapters.Draft{Event: contract.TurnStart{}, Prompts: []string{c.ID}})
+			p.stamp(adapters.Draft{Event: contract.TurnEnd{
+				Status: contract.TurnFailed, Error: &contract.Error{Code: contract.CodeInvalidRequest, Message: err.Error()},
+			}})
+		}
+	}
+}
+
+func (p *player) abort() {
+	if p.aborting || !p.busy() {
+		return
+	}
+	p.aborting = true
+	p.user(contract.Abort{})
+	for _, a := range p.stamper.OpenAsks() {
+		p.respond(contract.PermissionResponse{
+			Call: a.Call, Decision: contract.RejectOnce, By: &contract.DecisionBy{Resolver: contract.ByTurnEnd},
+		})
+	}
+	p.command(adapters.Abort{})
+}
+
+func (p *player) answer(c adapters.Answer) {
+	call, open := p.asks[c.Ask]
+	if !open {
+		return // settled meanwhile; the host would not pass it on
+	}
+	p.respond(contract.PermissionResponse{
+		Call: call, Decision: c.Decision, By: &contract.DecisionBy{Resolver: contract.ByClient},
+		Message: c.Message, Args: c.Args, Answers: c.Answers,
+	})
+	p.command(c)
+}
+
+func (p *player) user(ev contract.Event) {
+	envs, err := p.stamper.User(contract.Envelope{Event: ev})
+	if err == nil {
+		p.envs = append(p.envs, envs...)
+	}
+}
+
+// respond writes a decision and forgets the ask.
+func (p *player) respond(r contract.PermissionResponse) {
+	envs := p.stamper.Response(r)
+	p.envs = append(p.envs, envs...)
+	p.moot(envs)
+}
+
+// moot forgets the asks that envs settle.
+func (p *player) moot(envs []contract.Envelope) {
+	for _, e := range envs {
+		r, ok := e.Event.(contract.PermissionResponse)
+		if !ok {
+			continue
+		}
+		for key, call := range p.asks {
+			if call == r.Call {
+				delete(p.asks, key)
+			}
+		}
+	}
+}
+
+// command calls Submit.
+func (p *player) command(c adapters.Command) (adapters.Step, error) {
+	if p.exited {
+		return adapters.Step{}, nil
+	}
+	switch c := c.(type) {
+	case adapters.Open:
+		p.openID = c.ID
+	case adapters.Prompt:
+		if p.direct {
+			p.userText(c.ID, c.Text, c.Files, false)
+			p.sent = append(p.sent, c.ID)
+		}
+	case adapters.Answer:
+		if call, open := p.asks[c.Ask]; p.direct && open {
+			p.respond(contract.PermissionResponse{
+				Call: call, Decision: c.Decision, By: &contract.DecisionBy{Resolver: contract.ByClient},
+				Message: c.Message, Args: c.Args, Answers: c.Answers,
+			})
+		}
+	}
+	p.drafts.submitted(c)
+	step, err := p.proto.Submit(p.now, c)
+	switch {
+	case err != nil && !emptyStep(step):
+		p.fault("Submit(%T) = a Step that is not empty, and error %v", c, err)
+	case err == nil:
+		p.drafts.accepted(c)
+	}
+	p.done(Call{On: transcript.Cmd, Command: c, Step: step, Err: err})
+	return step, err
+}
+
+func (p *player) tick() {
+	p.done(Call{On: transcript.Tick, Step: p.proto.Tick(p.now)})
+}
+
+func (p *player) exit(status adapters.ExitStatus) {
+	step := p.proto.Exit(p.now, status)
+	p.exited = true
+	if len(step.Write) > 0 || len(step.Effects) > 0 {
+		p.fault("Exit wrote %d messages and asked for %d effects to a child that is gone", len(step.Write), len(step.Effects))
+	}
+	p.done(Call{On: transcript.Exit, Step: step})
+	for _, fault := range p.drafts.atExit() {
+		p.fault("after Exit: %s", fault)
+	}
+	p.envs = append(p.envs, p.stamper.Finish(contract.TurnFailed, &contract.Error{
+		Code: contract.CodeAgentExited, Message: "the agent exited",
+	})...)
+}
+
+// done applies a Step as the host does.
+func (p *player) done(c Call) {
+	c.T, c.Record = p.t(), p.record
+	p.calls = append(p.calls, c)
+	if p.snap {
+		p.snapshots = append(p.snapshots, encodeCall(c, p.base))
+	}
+	if c.On == transcript.Cmd && c.Err != nil {
+		return // nothing happened; an earlier WakeAt stands
+	}
+	for _, fault := range p.drafts.step(c.Step) {
+		p.fault("%s: %s", c.On, fault)
+	}
+	for _, key := range c.Step.Withdraw {
+		if call, open := p.asks[key]; open {
+			p.respond(contract.PermissionResponse{
+				Call: call, Decision: contract.RejectOnce, By: &contract.DecisionBy{Resolver: contract.ByHost},
+			})
+		}
+	}
+	for _, d := range c.Step.Emit {
+		p.stamp(d)
+	}
+	p.wake = c.Step.WakeAt
+	for _, o := range c.Step.Done {
+		if p.openID != "" && o.ID == p.openID && o.Err == nil {
+			p.opened = true
+		}
+	}
+	var answers []adapters.Frame
+	for _, w := range c.Step.Write {
+		answers = append(answers, p.mapper.Wrote(bytes.TrimSuffix(w, []byte("\n")))...)
+	}
+	cmds := p.mapper.Stepped(c.Step)
+	if p.exited {
+		return
+	}
+	for _, f := range answers {
+		p.receive(f)
+	}
+	p.host(cmds)
+	if !p.direct {
+		p.pump()
+	}
+}
+
+// stamp puts a draft into the stream.
+func (p *player) stamp(d adapters.Draft) {
+	p.spoke = p.now
+	switch d.Event.(type) {
+	case contract.TurnStart:
+		p.sent = slices.DeleteFunc(p.sent, func(id string) bool { return slices.Contains(d.Prompts, id) })
+	case contract.TurnEnd:
+		p.aborting = false
+	}
+	envs := p.stamper.Agent(d)
+	p.envs = append(p.envs, envs...)
+	p.moot(envs)
+	if d.Ask == "" {
+		return
+	}
+	for _, e := range envs {
+		if r, ok := e.Event.(contract.PermissionRequest); ok {
+			p.asks[d.Ask] = r.Call
+		}
+	}
+}
+
+// maxIdleTicks bounds the ticks between two records.
+const maxIdleTicks = 1000
+
+// advance lets time pass until to, with the ticks the Protocol asked for.
+func (p *player) advance(to time.Time) {
+	for n := 0; ; n++ {
+		next, tick := to, false
+		if p.stamper.Settled() && p.spoke.Add(quiet).Before(next) {
+			next = p.spoke.Add(quiet)
+		}
+		if !p.ticks && !p.wake.IsZero() && !p.wake.After(next) && !p.exited {
+			next, tick = p.wake, true
+		}
+		if n == maxIdleTicks {
+			p.fault("more than %d ticks until t=%d", maxIdleTicks, to.Sub(p.base).Milliseconds())
+			p.wake = time.Time{}
+			return
+		}
+		if next.After(p.now) {
+			p.now = next
+		}
+		if tick {
+			p.tick()
+			continue
+		}
+		if p.stamper.Settled() && !p.spoke.Add(quiet).After(p.now) {
+			p.envs = append(p.envs, p.stamper.Idle()...)
+			if !p.direct {
+				p.pump()
+			}
+			continue
+		}
+		if !p.now.Before(to) {
+			return
+		}
+	}
+}
