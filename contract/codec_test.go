@@ -72,7 +72,8 @@ func TestEncodeAgreesWithReflection(t *testing.T) {
 func checkLine(t interface {
 	Helper()
 	Errorf(string, ...any)
-}, line []byte) {
+}, line []byte,
+) {
 	t.Helper()
 	if !utf8.Valid(line) || !jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true)) {
 		t.Errorf("not valid JSON in valid UTF-8 without lone surrogates: %q", line)

@@ -146,6 +146,12 @@ type ToolCallStart struct {
 	Extra  jsontext.Value `json:",embed"`
 }
 
+// NativeUserShell is the Native of a call that is no tool call of the agent but
+// a command that the host ran for the user (`!cmd`). Its Args are {"command"},
+// its Result.Output is {"exitCode", "output"}; the session contract shows it as
+// a shell message.
+const NativeUserShell = "!"
+
 // ToolCallEnd closes a tool call.
 type ToolCallEnd struct {
 	Call string `json:"call"`

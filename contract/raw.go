@@ -15,6 +15,11 @@ const maxDepth = 9_000
 // replacement is U+FFFD in UTF-8.
 const replacement = "\uFFFD"
 
+// CleanJSON returns v as Encode would write it: v itself when it is one valid
+// JSON value, in valid UTF-8, without unpaired surrogates and line ends, else a
+// mended copy. ok is false when v is not JSON.
+func CleanJSON(v jsontext.Value) (_ jsontext.Value, ok bool) { return repaired(v) }
+
 // repaired returns v when it is one valid JSON value, in valid UTF-8, without
 // unpaired surrogates and line ends; else a copy mended to be so. Duplicate
 // names stay. ok is false when v is not JSON at all.

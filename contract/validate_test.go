@@ -37,8 +37,11 @@ func TestValidate(t *testing.T) {
 		{"user text", user(contract.Text{Text: "hi"}), ""},
 		{"agent text", agent(contract.Text{Text: "hi", Thinking: true}), ""},
 		{"empty", contract.Envelope{}, `id: want cuid2, got ""; time: want Unix milliseconds from 1 to 253402300799999, got 0; role: want one of user, agent, got ""; ev: want event, got nothing`},
-		{"ids", contract.Envelope{ID: "A1", Time: 1, Role: "agent", Turn: "t-1", Subagent: "sa_research", Event: contract.Abort{}},
-			`id: want cuid2, got "A1"; turn: want cuid2, got "t-1"; subagent: want cuid2, got "sa_research"; role: want user for abort, got agent`},
+		{
+			"ids",
+			contract.Envelope{ID: "A1", Time: 1, Role: "agent", Turn: "t-1", Subagent: "sa_research", Event: contract.Abort{}},
+			`id: want cuid2, got "A1"; turn: want cuid2, got "t-1"; subagent: want cuid2, got "sa_research"; role: want user for abort, got agent`,
+		},
 		{"long id", contract.Envelope{ID: strings.Repeat("a", 33), Time: 1, Role: "user", Event: contract.Abort{}}, `id: want cuid2, got "` + strings.Repeat("a", 33) + `"`},
 		{"far future", contract.Envelope{ID: "a1", Time: math.MaxInt64, Role: "user", Event: contract.Abort{}}, `time: want Unix milliseconds from 1 to 253402300799999, got 9223372036854775807`},
 		{"role", contract.Envelope{ID: "a1", Time: 1, Role: "system", Event: contract.Abort{}}, `role: want one of user, agent, got "system"`},
@@ -61,33 +64,47 @@ func TestValidate(t *testing.T) {
 		{"response to a sub-agent", sub(user(contract.PermissionResponse{Call: "c", Decision: "reject-always"})), ""},
 
 		{"refs", user(contract.Text{Refs: []contract.FileRef{{Ref: "r"}, {Size: -1}}}), `ev.refs[1].ref: want text that is not empty, got ""; ev.refs[1].size: want integer >= 0, got -1`},
-		{"file", user(contract.File{Size: -1, Image: &contract.Image{Width: -1, Height: -2}}),
-			`ev.ref: want text that is not empty, got ""; ev.name: want text that is not empty, got ""; ev.size: want integer >= 0, got -1; ev.image.width: want integer >= 0, got -1; ev.image.height: want integer >= 0, got -2`},
+		{
+			"file", user(contract.File{Size: -1, Image: &contract.Image{Width: -1, Height: -2}}),
+			`ev.ref: want text that is not empty, got ""; ev.name: want text that is not empty, got ""; ev.size: want integer >= 0, got -1; ev.image.width: want integer >= 0, got -1; ev.image.height: want integer >= 0, got -2`,
+		},
 		{"turn status", agent(contract.TurnEnd{Status: "done"}), `ev.status: want one of completed, failed, cancelled, got "done"`},
-		{"usage", agent(contract.TurnEnd{Status: "failed", Usage: &contract.Usage{InputTokens: -1, OutputTokens: -1, Cost: cost(math.NaN()), ReasoningTokens: -1, CacheReadTokens: -1, CacheWriteTokens: -1}}),
-			`ev.usage.inputTokens: want integer >= 0, got -1; ev.usage.outputTokens: want integer >= 0, got -1; ev.usage.cost: want finite number >= 0, got NaN; ev.usage.reasoningTokens: want integer >= 0, got -1; ev.usage.cacheReadTokens: want integer >= 0, got -1; ev.usage.cacheWriteTokens: want integer >= 0, got -1`},
+		{
+			"usage", agent(contract.TurnEnd{Status: "failed", Usage: &contract.Usage{InputTokens: -1, OutputTokens: -1, Cost: cost(math.NaN()), ReasoningTokens: -1, CacheReadTokens: -1, CacheWriteTokens: -1}}),
+			`ev.usage.inputTokens: want integer >= 0, got -1; ev.usage.outputTokens: want integer >= 0, got -1; ev.usage.cost: want finite number >= 0, got NaN; ev.usage.reasoningTokens: want integer >= 0, got -1; ev.usage.cacheReadTokens: want integer >= 0, got -1; ev.usage.cacheWriteTokens: want integer >= 0, got -1`,
+		},
 		{"negative cost", agent(contract.TurnEnd{Status: "failed", Usage: &contract.Usage{Cost: cost(-0.5)}}), `ev.usage.cost: want finite number >= 0, got -0.5`},
 		{"infinite cost", agent(contract.TurnEnd{Status: "failed", Usage: &contract.Usage{Cost: cost(math.Inf(1))}}), `ev.usage.cost: want finite number >= 0, got +Inf`},
-		{"call", agent(contract.ToolCallStart{Args: jsontext.Value(`"x"`)}),
-			`ev.call: want text that is not empty, got ""; ev.name: want name in lower case with hyphens, got ""; ev.title: want text that is not empty, got ""; ev.description: want text that is not empty, got ""; ev.args: want object, got string`},
+		{
+			"call", agent(contract.ToolCallStart{Args: jsontext.Value(`"x"`)}),
+			`ev.call: want text that is not empty, got ""; ev.name: want name in lower case with hyphens, got ""; ev.title: want text that is not empty, got ""; ev.description: want text that is not empty, got ""; ev.args: want object, got string`,
+		},
 		{"broken args", agent(contract.ToolCallStart{Call: "c", Name: "bash", Title: "t", Description: "d", Args: jsontext.Value(`{`)}), `ev.args: want object, got invalid JSON "{"`},
 		{"name in upper case", agent(named("Bash")), `ev.name: want name in lower case with hyphens, got "Bash"`},
 		{"name with underscores", agent(named("apply_patch")), `ev.name: want name in lower case with hyphens, got "apply_patch"`},
 		{"name with a space", agent(named("mcp/a/b c")), `ev.name: want name in lower case with hyphens, got "mcp/a/b c"`},
 		{"MCP name", agent(named("mcp/GitHub/get_Issue")), ""},
-		{"call end", agent(contract.ToolCallEnd{Result: &contract.ToolResult{Status: "ok", Output: jsontext.Value("x"), Files: []contract.FileDiff{{Status: "touched", Additions: -1, Deletions: -2}}}}),
-			`ev.call: want text that is not empty, got ""; ev.result.status: want one of completed, error, cancelled, got "ok"; ev.result.output: want JSON value, got invalid JSON "x"; ev.result.files[0].path: want text that is not empty, got ""; ev.result.files[0].status: want one of added, modified, deleted, renamed, got "touched"; ev.result.files[0].additions: want integer >= 0, got -1; ev.result.files[0].deletions: want integer >= 0, got -2`},
+		{
+			"call end", agent(contract.ToolCallEnd{Result: &contract.ToolResult{Status: "ok", Output: jsontext.Value("x"), Files: []contract.FileDiff{{Status: "touched", Additions: -1, Deletions: -2}}}}),
+			`ev.call: want text that is not empty, got ""; ev.result.status: want one of completed, error, cancelled, got "ok"; ev.result.output: want JSON value, got invalid JSON "x"; ev.result.files[0].path: want text that is not empty, got ""; ev.result.files[0].status: want one of added, modified, deleted, renamed, got "touched"; ev.result.files[0].additions: want integer >= 0, got -1; ev.result.files[0].deletions: want integer >= 0, got -2`,
+		},
 		{"service", agent(contract.Service{Kind: "warning", Code: "own-code"}), `ev.kind: want one of notice, error, retry, reconnect, compaction, got "warning"`},
 		{"sub-agents", agent(contract.SubagentStart{AgentID: "sa_1"}), `ev.agentId: want cuid2, got "sa_1"`},
 		{"sub-agent's stop", agent(contract.SubagentStop{}), `ev.agentId: want cuid2, got ""`},
 		{"control", user(contract.SessionControlChanged{ClientType: "tv"}), `ev.clientType: want one of cli, phone, browser, daemon, got "tv"`},
-		{"request", agent(contract.PermissionRequest{Args: jsontext.Value("1"), Options: []contract.PermissionOption{{Decision: "maybe"}}}),
-			`ev.call: want text that is not empty, got ""; ev.toolName: want name in lower case with hyphens, got ""; ev.title: want text that is not empty, got ""; ev.description: want text that is not empty, got ""; ev.args: want object, got number; ev.options[0].decision: want one of allow-once, allow-always, reject-once, reject-always, got "maybe"; ev.options[0].label: want text that is not empty, got ""`},
+		{
+			"request", agent(contract.PermissionRequest{Args: jsontext.Value("1"), Options: []contract.PermissionOption{{Decision: "maybe"}}}),
+			`ev.call: want text that is not empty, got ""; ev.toolName: want name in lower case with hyphens, got ""; ev.title: want text that is not empty, got ""; ev.description: want text that is not empty, got ""; ev.args: want object, got number; ev.options[0].decision: want one of allow-once, allow-always, reject-once, reject-always, got "maybe"; ev.options[0].label: want text that is not empty, got ""`,
+		},
 		{"no question", agent(asking()), `ev.question.questions: want at least one question, got none`},
-		{"questions", agent(asking(contract.QuestionField{ID: "q", Options: []contract.QuestionOption{{}}}, contract.QuestionField{ID: "q", Schema: jsontext.Value("?")})),
-			`ev.question.questions[0].options[0].label: want text that is not empty, got ""; ev.question.questions[1].id: want id of one question, got "q" again; ev.question.questions[1].schema: want JSON value, got invalid JSON "?"`},
-		{"response", user(contract.PermissionResponse{Decision: "yes", By: &contract.DecisionBy{Resolver: "me", ClientType: "tv"}, Answers: jsontext.Value("1"), Args: jsontext.Value("[]")}),
-			`ev.call: want text that is not empty, got ""; ev.decision: want one of allow-once, allow-always, reject-once, reject-always, got "yes"; ev.by.resolver: want one of policy, remembered, client, timeout, turn-end, exit, host, got "me"; ev.by.clientType: want one of cli, phone, browser, daemon, got "tv"; ev.answers: want object, got number; ev.args: want object, got array`},
+		{
+			"questions", agent(asking(contract.QuestionField{ID: "q", Options: []contract.QuestionOption{{}}}, contract.QuestionField{ID: "q", Schema: jsontext.Value("?")})),
+			`ev.question.questions[0].options[0].label: want text that is not empty, got ""; ev.question.questions[1].id: want id of one question, got "q" again; ev.question.questions[1].schema: want JSON value, got invalid JSON "?"`,
+		},
+		{
+			"response", user(contract.PermissionResponse{Decision: "yes", By: &contract.DecisionBy{Resolver: "me", ClientType: "tv"}, Answers: jsontext.Value("1"), Args: jsontext.Value("[]")}),
+			`ev.call: want text that is not empty, got ""; ev.decision: want one of allow-once, allow-always, reject-once, reject-always, got "yes"; ev.by.resolver: want one of policy, remembered, client, timeout, turn-end, exit, host, got "me"; ev.by.clientType: want one of cli, phone, browser, daemon, got "tv"; ev.answers: want object, got number; ev.args: want object, got array`,
+		},
 		{"an agent's own mode", user(contract.AgentConfigurationChanged{PermissionMode: "auto"}), ""},
 		{"unknown event", user(contract.Unknown{T: "later"}), ""},
 		{"unknown without a type", user(contract.Unknown{}), `ev.t: want text that is not empty, got ""`},
@@ -112,17 +129,27 @@ func TestValidate(t *testing.T) {
 func TestValidateStrict(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"the draft's members", `{"id":"a1","time":1,"role":"agent","turn":"t1","ev":{"t":"turn-end","status":"completed","usage":{"inputTokens":1,"outputTokens":2,"cost":0}}}`, "<nil>"},
-		{"origin and unknown members", `{"id":"a1","time":1,"role":"user","origin":"o","ev":{"t":"text","text":"a","refs":[],"x":1},"y":{}}`,
-			"origin: want nothing beyond the draft, got string; ev.x: want nothing beyond the draft, got number; y: want nothing beyond the draft, got object"},
-		{"extended members", `{"id":"a1","time":1,"role":"agent","turn":"t1","ev":{"t":"turn-end","status":"failed","usage":{"inputTokens":1,"outputTokens":2,"reasoningTokens":3,"z":1},"error":{"message":"m"},"model":"m"}}`,
-			"ev.usage.cost: want number, got nothing; ev.usage.reasoningTokens: want nothing beyond the draft, got number; ev.usage.z: want nothing beyond the draft, got number; ev.error: want nothing beyond the draft, got object; ev.model: want nothing beyond the draft, got string"},
+		{
+			"origin and unknown members", `{"id":"a1","time":1,"role":"user","origin":"o","ev":{"t":"text","text":"a","refs":[],"x":1},"y":{}}`,
+			"origin: want nothing beyond the draft, got string; ev.x: want nothing beyond the draft, got number; y: want nothing beyond the draft, got object",
+		},
+		{
+			"extended members", `{"id":"a1","time":1,"role":"agent","turn":"t1","ev":{"t":"turn-end","status":"failed","usage":{"inputTokens":1,"outputTokens":2,"reasoningTokens":3,"z":1},"error":{"message":"m"},"model":"m"}}`,
+			"ev.usage.cost: want number, got nothing; ev.usage.reasoningTokens: want nothing beyond the draft, got number; ev.usage.z: want nothing beyond the draft, got number; ev.error: want nothing beyond the draft, got object; ev.model: want nothing beyond the draft, got string",
+		},
 		{"result", `{"id":"a1","time":1,"role":"agent","turn":"t1","ev":{"t":"tool-call-end","call":"c","result":{"status":"completed"}}}`, "ev.result: want nothing beyond the draft, got object"},
-		{"raw args are the tool's own", `{"id":"a1","time":1,"role":"agent","turn":"t1","ev":{"t":"tool-call-start","call":"c","name":"n","title":"t","description":"d","args":{"x":{"y":1}},"native":"N"}}`,
-			"ev.native: want nothing beyond the draft, got string"},
-		{"mode", `{"id":"a1","time":1,"role":"user","ev":{"t":"agent-configuration-changed","permissionMode":"auto"}}`,
-			`ev.permissionMode: want one of default, acceptEdits, bypassPermissions, plan, got "auto"`},
-		{"unknown type", `{"id":"a1","time":1,"role":"user","ev":{"t":"later"}}`,
-			`ev.t: want one of text, file, turn-start, turn-end, tool-call-start, tool-call-end, service, subagent-start, subagent-stop, session-control-changed, permission-request, permission-response, abort, agent-configuration-changed, got "later"`},
+		{
+			"raw args are the tool's own", `{"id":"a1","time":1,"role":"agent","turn":"t1","ev":{"t":"tool-call-start","call":"c","name":"n","title":"t","description":"d","args":{"x":{"y":1}},"native":"N"}}`,
+			"ev.native: want nothing beyond the draft, got string",
+		},
+		{
+			"mode", `{"id":"a1","time":1,"role":"user","ev":{"t":"agent-configuration-changed","permissionMode":"auto"}}`,
+			`ev.permissionMode: want one of default, acceptEdits, bypassPermissions, plan, got "auto"`,
+		},
+		{
+			"unknown type", `{"id":"a1","time":1,"role":"user","ev":{"t":"later"}}`,
+			`ev.t: want one of text, file, turn-start, turn-end, tool-call-start, tool-call-end, service, subagent-start, subagent-stop, session-control-changed, permission-request, permission-response, abort, agent-configuration-changed, got "later"`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -15,10 +15,20 @@ import (
 // contract.EventTypes.
 func Events() []contract.Event {
 	return []contract.Event{
-		contract.Text{}, contract.File{}, contract.TurnStart{}, contract.TurnEnd{}, contract.ToolCallStart{},
-		contract.ToolCallEnd{}, contract.Service{}, contract.SubagentStart{}, contract.SubagentStop{},
-		contract.SessionControlChanged{}, contract.PermissionRequest{}, contract.PermissionResponse{},
-		contract.Abort{}, contract.AgentConfigurationChanged{},
+		contract.Text{},
+		contract.File{},
+		contract.TurnStart{},
+		contract.TurnEnd{},
+		contract.ToolCallStart{},
+		contract.ToolCallEnd{},
+		contract.Service{},
+		contract.SubagentStart{},
+		contract.SubagentStop{},
+		contract.SessionControlChanged{},
+		contract.PermissionRequest{},
+		contract.PermissionResponse{},
+		contract.Abort{},
+		contract.AgentConfigurationChanged{},
 	}
 }
 
