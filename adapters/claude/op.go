@@ -1,0 +1,272 @@
+package claude
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/rawjson"
+)
+
+// operation is a control request that an Op passes through.
+type operation struct {
+	name, subtype string
+	// params are the members of the Op's params that go along: text is required,
+	// more is taken as it is.
+	text, more []string
+}
+
+// operations are the pass-through operations. rewind, fork and compact have code
+// of their own.
+func operations() []operation {
+	return []operation{
+		{"context", "get_context_usage", nil, []string{"detail"}},
+		{"models", "list_models", nil, nil},
+		{"rename", "rename_session", []string{"title"}, nil},
+		{"usage", "get_usage", nil, nil},
+		{"cost", "get_session_cost", nil, nil},
+		{"settings", "get_settings", nil, nil},
+		{"permissions", "list_permission_rules", nil, nil},
+		{"hooks", "get_hooks_listing", nil, nil},
+		{"version", "get_binary_version", nil, nil},
+		{"mcp", "mcp_status", nil, nil},
+		{"mcp-reconnect", "mcp_reconnect", []string{"serverName"}, nil},
+		{"mcp-toggle", "mcp_toggle", []string{"serverName"}, []string{"enabled"}},
+		{"files", "file_suggestions", []string{"query"}, nil},
+		{"background", "background_tasks", nil, []string{"tool_use_id"}},
+		{"stop-task", "stop_task", []string{"task_id"}, nil},
+		{"task-output", "get_task_output", []string{"task_id"}, nil},
+	}
+}
+
+// submitOp starts an operation.
+func (p *protocol) submitOp(c adapters.Op) error {
+	params := rawjson.Value(nil)
+	if len(c.Params) > 0 {
+		v, err := rawjson.Parse(c.Params)
+		if err != nil || v.Given() && v.Kind() != rawjson.Object {
+			return fmt.Errorf("claude: %s: params: want a JSON object", c.Name)
+		}
+		params = v
+	}
+	switch c.Name {
+	case "rewind":
+		return p.rewind(c.ID, params)
+	case "fork":
+		return p.fork(c.ID, params)
+	case "compact":
+		return p.compact(c.ID, params)
+	}
+	for _, o := range operations() {
+		if o.name == c.Name {
+			return p.passThrough(c.ID, o, params)
+		}
+	}
+	return fmt.Errorf("claude: operation %q: %w", c.Name, adapters.ErrUnsupported)
+}
+
+func (p *protocol) passThrough(id string, o operation, params rawjson.Value) error {
+	body := new(object).str("subtype", o.subtype)
+	for _, name := range o.text {
+		v := params.Get(name).Text()
+		if v == "" {
+			return fmt.Errorf("claude: %s: params.%s: want a text", o.name, name)
+		}
+		body.str(name, v)
+	}
+	for _, name := range o.more {
+		if v := params.Get(name); v.Given() {
+			body.raw(name, v.Clean())
+		}
+	}
+	p.requestFor(id, o.subtype, body.value(), func(r reply) { p.answerOp(id, r) })
+	return nil
+}
+
+// answerOp ends an operation with the CLI's answer.
+func (p *protocol) answerOp(id string, r reply) {
+	if r.err != nil {
+		p.fail(id, *r.err)
+		return
+	}
+	p.succeed(id, r.response.Clean())
+}
+
+// messageOf is the native id of a message of the user: params.to is the id of its
+// envelope, or the native id itself.
+func messageOf(to string) string {
+	if looksLikeUUID(to) {
+		return to
+	}
+	return MessageUUID(to)
+}
+
+func looksLikeUUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// rewind goes back to before a message of the user.
+//
+// Params: {"to": envelope id or native id of the user's message, "what":
+// "files" (default) | "conversation" | "both", "dryRun": bool, "at": origin of
+// the last answer to keep}.
+//
+// Files are restored by the running process: what Edit, Write and NotebookEdit
+// changed, not what shell commands did. A conversation is cut by a new process
+// (--resume-session-at): the result then holds "restart", what to launch it with.
+func (p *protocol) rewind(id string, params rawjson.Value) error {
+	to, what := params.Get("to").Text(), params.Get("what").Text()
+	if what == "" {
+		what = "files"
+	}
+	if what != "files" && what != "conversation" && what != "both" {
+		return fmt.Errorf("claude: rewind: params.what: want files, conversation or both, got %q", what)
+	}
+	var restart []byte
+	if what != "files" {
+		at := params.Get("at").Text()
+		if at == "" {
+			at = p.before(to)
+		}
+		if at == "" {
+			return fmt.Errorf("claude: rewind: params.at: want the origin of the last answer to keep")
+		}
+		if p.facts.native == "" {
+			return fmt.Errorf("claude: rewind: the session has no conversation yet")
+		}
+		restart = new(object).str("resume", p.facts.native).str("resumeAt", at).value()
+	}
+	if what == "conversation" {
+		p.succeed(id, new(object).raw("restart", restart).value())
+		return nil
+	}
+	if to == "" {
+		return fmt.Errorf("claude: rewind: params.to: want the id of a message of the user")
+	}
+	body := new(object).str("subtype", "rewind_files").str("user_message_id", messageOf(to))
+	if params.Get("dryRun").True() {
+		body.flag("dry_run", true)
+	}
+	p.requestFor(id, "rewind_files", body.value(), func(r reply) { p.rewound(id, r, restart) })
+	return nil
+}
+
+// rewound ends a rewind of files.
+func (p *protocol) rewound(id string, r reply, restart []byte) {
+	if r.err != nil {
+		p.fail(id, *r.err)
+		return
+	}
+	if can := r.response.Get("canRewind"); can.Kind() == rawjson.Bool && !can.True() {
+		why := r.response.Get("error").Text()
+		if why == "" {
+			why = "the agent has no checkpoint of this message"
+		}
+		p.fail(id, wireError{contract.CodeInvalidRequest, why})
+		return
+	}
+	o := new(object).raw("files", r.response.Clean())
+	if restart != nil {
+		o.raw("restart", restart)
+	}
+	p.succeed(id, o.value())
+}
+
+// fork branches the session off. The CLI does that at the start of a process, so
+// the result says what to launch: {"newProcess":true,"fork":session,"forkAt":origin}.
+//
+// Params: {"at": origin of the last answer to keep, none for the end}.
+func (p *protocol) fork(id string, params rawjson.Value) error {
+	if p.facts.native == "" {
+		return fmt.Errorf("claude: fork: the session has no conversation yet")
+	}
+	o := new(object).flag("newProcess", true).str("fork", p.facts.native)
+	at := params.Get("at").Text()
+	if at == "" {
+		if to := params.Get("to").Text(); to != "" {
+			at = p.before(to)
+		}
+	}
+	if at != "" {
+		o.str("forkAt", at)
+	}
+	p.succeed(id, o.value())
+	return nil
+}
+
+// before is the origin of the last answer before a message of the user, empty
+// when it is not known.
+func (p *protocol) before(to string) string {
+	if to == "" {
+		return ""
+	}
+	return p.answers[messageOf(to)]
+}
+
+// compactTimeout is how long a compaction may take: the model reads everything.
+const compactTimeout = 10 * time.Minute
+
+// compact compacts the conversation. It runs as a turn of its own; params.instructions
+// says what to keep in mind.
+func (p *protocol) compact(id string, params rawjson.Value) error {
+	text := "/compact"
+	if more := params.Get("instructions").Text(); more != "" {
+		text += " " + more
+	}
+	// The ids of Ops repeat in the next process of the session, whose history has
+	// this message: the time makes it another one.
+	in := &input{id: id, uuid: uuid(nameOp, p.info.ID+"/"+id+"/"+strconv.FormatInt(p.now.UnixNano(), 10)), op: true}
+	p.inputs = append(p.inputs, in)
+	p.write(userMessage(in.uuid, priorityLater, quote(text)))
+	p.waitFor(id, "compact", compactTimeout, func(r reply) { p.fail(id, *r.err) })
+	return nil
+}
+
+// compactDone ends a compact operation with its turn.
+func (p *protocol) compactDone(in *input, end contract.TurnEnd) {
+	if p.requests.take(func(q *pending) bool { return q.owner == in.id }) == nil {
+		return // failed already
+	}
+	switch {
+	case end.Status != contract.TurnCompleted && end.Error != nil:
+		p.fail(in.id, wireError{end.Error.Code, end.Error.Message})
+	case end.Status != contract.TurnCompleted:
+		p.fail(in.id, wireError{contract.CodeAgentError, "the compaction was stopped"})
+	case !p.turn.compacted:
+		p.fail(in.id, wireError{contract.CodeAgentError, orElse(p.turn.local, "there was nothing to compact")})
+	default:
+		p.succeed(in.id, []byte(`{"compacted":true}`))
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// compactFailed fails the compact operation under way, if there is one.
+func (p *protocol) compactFailed(why string) {
+	if q := p.requests.take(func(q *pending) bool { return q.kind == "compact" }); q != nil {
+		p.fail(q.owner, wireError{contract.CodeAgentError, why})
+	}
+}
