@@ -99,8 +99,10 @@ type Facts struct {
 	Modes         []Choice
 	Thinkings     []Choice
 	Commands      []SlashCommand
-	Plan          []PlanEntry
-	AuthMethods   []AuthMethod
+	// Agents are the kinds of sub-agents that the agent can start.
+	Agents      []Choice
+	Plan        []PlanEntry
+	AuthMethods []AuthMethod
 	// ContextUsed and ContextSize are tokens, 0 when not known.
 	ContextUsed, ContextSize int64
 }
