@@ -9,14 +9,22 @@ import (
 // Title makes a summary from inline markdown: cleaned, on one line, at most
 // TitleLimit graphemes. It is empty when nothing visible is left.
 func Title(markdown string) string {
-	return Cut(Line(markdown), TitleLimit)
+	return Cut(Line(head(markdown, TitleLimit)), TitleLimit)
 }
 
 // Description makes a description from inline markdown: cleaned, line breaks
 // kept, at most DescriptionLimit graphemes. It is empty when nothing visible is
 // left.
 func Description(markdown string) string {
-	return Cut(strings.TrimSpace(Clean(markdown)), DescriptionLimit)
+	return Cut(strings.TrimSpace(Clean(head(markdown, DescriptionLimit))), DescriptionLimit)
+}
+
+// head is the start of s from which a text of limit graphemes is made, so that a
+// plan of megabytes is not cleaned for its first line: twice what Cut can keep.
+// White space and escape sequences beyond that much may hide what follows them.
+func head(s string, limit int) string {
+	s, _ = CutBytes(s, 2*limit*bytesPerGrapheme)
+	return s
 }
 
 // Line cleans s and puts it on one line: each run of white space, line breaks

@@ -23,7 +23,7 @@ func TestTitle(t *testing.T) {
 		{"bell\a nul\x00 del\x7f c1\u0085", "bell nul del c1"},
 		{"broken \xff utf\xc3", "broken \uFFFD utf\uFFFD"},
 		{"rm -rf \u202e/emoh\u202c x\u200b\u2066y", "rm -rf \uFFFD/emoh\uFFFD x\uFFFD\uFFFDy"},
-		{"می‌خواهم " + family + " 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇩🇪", "می‌خواهم " + family + " 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇩🇪"},
+		{"می\u200cخواهم " + family + " 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇩🇪", "می\u200cخواهم " + family + " 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇩🇪"},
 		{"pass\u200cword a\u200db", "pass\uFFFDword a\uFFFDb"},
 		{"a\u2028b\u00a0c", "a b c"},
 		{"\x1b", ""}, {"\x1b[1;2", ""}, {"\x1bcx", "x"}, {"\x1b]never ends\nnext", "next"}, {"\x1b\x01y", "y"},

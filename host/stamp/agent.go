@@ -55,11 +55,13 @@ func (s *Stamper) say(d adapters.Draft) {
 			s.activity(d.Subagent, d.Origin, ev)
 		}
 	case contract.File:
-		s.activity(d.Subagent, d.Origin, cleanFile(ev))
+		if ev, ok := cleanFile(ev); ok {
+			s.activity(d.Subagent, d.Origin, ev)
+		}
 	case contract.Service:
 		s.aside(d.Subagent, d.Origin, cleanService(ev))
 	case contract.SessionControlChanged:
-		s.aside(d.Subagent, d.Origin, cleanControl(ev))
+		s.aside("", d.Origin, cleanControl(ev))
 	case contract.AgentConfigurationChanged:
 		s.aside(d.Subagent, d.Origin, cleanConfiguration(ev))
 	case contract.Unknown:

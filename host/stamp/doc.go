@@ -43,9 +43,10 @@
 //     work that went on: it is given as a new call with the old one's title, unless
 //     it only says that the call was cancelled.
 //   - A sub-agent is stopped with its turn, unless its start said Background
-//     (Draft.Background): then it stays open until its stop or Finish. A sub-agent
-//     that speaks after its stop, or without a start, gets a new start under a new
-//     id, and a stop with its turn.
+//     (Draft.Background): then it stays open until its stop or Finish, and is nested
+//     in its nearest parent of the background only, since nested sub-agents stop
+//     first. One that speaks after its stop, or without a start, gets a new start
+//     under a new id, and a stop with its turn.
 //
 // # Concurrency
 //

@@ -65,12 +65,22 @@ func (w *world) restored(n int) (*world, error) {
 }
 
 func check(t interface{ Fatalf(string, ...any) }, stream []contract.Envelope, done bool) {
-	c := newChecker()
-	for _, e := range stream {
+	c, v, strict := newChecker(), contract.NewValidator(contract.ProfileExtended), contract.NewValidator(contract.ProfileStrict)
+	for i, e := range stream {
 		c.add(e)
+		faults := v.Check(i+1, e)
+		if e, ok := contract.Strict(e); ok {
+			faults = append(faults, strict.Check(i+1, e)...)
+		}
+		for _, f := range faults {
+			c.fault("validator", "%v", f)
+		}
 	}
 	if done {
 		c.done()
+		for _, f := range append(v.Finish(len(stream)+1), strict.Finish(len(stream)+1)...) {
+			c.fault("validator", "%v", f)
+		}
 	}
 	if len(c.faults) == 0 {
 		return
@@ -89,7 +99,7 @@ var (
 	subs    = rapid.SampledFrom([]string{"", "", "", "x", "y", "z"})
 	texts   = rapid.SampledFrom([]string{"", "text", " ", "\x1b[31m\x07", strings.Repeat("👩‍👩‍👧‍👦", 2000), "a\nb\xff", "`code` **b**"})
 	raws    = rapid.SampledFrom([]jsontext.Value{
-		nil, jsontext.Value(`{}`), jsontext.Value(`{"command":"ls"}`), jsontext.Value(`[1]`), jsontext.Value(`null`), jsontext.Value(`{`),
+		nil, nil, nil, jsontext.Value(`{}`), jsontext.Value(`{"command":"ls"}`), jsontext.Value(`[1]`), jsontext.Value(`null`), jsontext.Value(`{`),
 		jsontext.Value(`"\ud83d"`), jsontext.Value("{\"a\":\"\xff\"}"), jsontext.Value(``), jsontext.Value(strings.Repeat("[", 9500) + strings.Repeat("]", 9500)),
 		jsontext.Value(`{"a":1,"a":2}`), jsontext.Value("{\n}"),
 	})
@@ -102,7 +112,7 @@ func event(t *rapid.T) contract.Event {
 	call, text, raw := natives.Draw(t, "call"), texts.Draw(t, "text"), raws.Draw(t, "raw")
 	switch rapid.IntRange(0, 15).Draw(t, "event") {
 	case 0:
-		return contract.Text{Text: text, Thinking: rapid.Bool().Draw(t, "thinking"), Steer: rapid.Bool().Draw(t, "steer"), Extra: raw}
+		return contract.Text{Text: text, Thinking: rapid.Bool().Draw(t, "thinking"), Steer: rapid.Bool().Draw(t, "steer"), Refs: []contract.FileRef{{Size: -1}}}
 	case 1:
 		return contract.File{Ref: text, Size: numbers.Draw(t, "size"), Image: &contract.Image{Width: int(numbers.Draw(t, "w"))}}
 	case 2, 3:
@@ -127,14 +137,15 @@ func event(t *rapid.T) contract.Event {
 	case 12:
 		return contract.SubagentStop{AgentID: subs.Draw(t, "agent")}
 	case 13:
-		q := &contract.Question{Questions: []contract.QuestionField{{ID: "s", Secret: true, Schema: raw}}}
+		field := contract.QuestionField{ID: text, Secret: true, Schema: raw, Options: []contract.QuestionOption{{}}}
+		q := &contract.Question{Questions: rapid.SampledFrom([][]contract.QuestionField{nil, {field}, {field, field, {}}}).Draw(t, "fields")}
 		return contract.PermissionRequest{
-			Call: call, ToolName: text, Args: raw, Options: []contract.PermissionOption{{Decision: "odd"}},
+			Call: call, ToolName: text, Args: raw, Options: []contract.PermissionOption{{Decision: "odd"}, {Decision: "allow-once"}},
 			Question: rapid.SampledFrom([]*contract.Question{nil, q}).Draw(t, "question"),
 		}
 	case 14:
 		return contract.PermissionResponse{
-			Call: call, Answers: raw, Args: raw,
+			Call: call, Answers: raw, Args: raw, By: &contract.DecisionBy{Resolver: "odd", ClientType: "odd"},
 			Decision: rapid.SampledFrom([]contract.Decision{"allow-once", "reject-always", "odd"}).Draw(t, "decision"),
 		}
 	default:

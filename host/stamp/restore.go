@@ -93,17 +93,11 @@ func (s *Stamper) forget(id string) {
 	s.ended[c.key] = c.id
 }
 
-// forgetAgent takes a stopped sub-agent out; children that live on are its
-// parent's.
+// forgetAgent takes a stopped sub-agent out.
 func (s *Stamper) forgetAgent(a *subagent) {
 	if a == nil {
 		return
 	}
 	s.agents = slices.DeleteFunc(s.agents, func(o *subagent) bool { return o == a })
 	delete(s.byNative, a.native)
-	for _, child := range s.agents {
-		if child.parent == a {
-			child.parent = a.parent
-		}
-	}
 }

@@ -197,9 +197,9 @@ func TestCleaning(t *testing.T) {
 			contract.ToolCallStart{Call: "c", Name: "bash", Title: "t", Description: "d", Args: jsontext.Value(`{"input":"{` + "\uFFFD" + `"}`)},
 		}, {
 			"a result that JSON cannot hold",
-			contract.ToolCallEnd{Call: "c", Result: &contract.ToolResult{Output: jsontext.Value(`{`), Error: "e", Files: []contract.FileDiff{{Status: "odd", Additions: -1}}}},
+			contract.ToolCallEnd{Call: "c", Result: &contract.ToolResult{Output: jsontext.Value(`{`), Error: "e", Files: []contract.FileDiff{{}, {Path: "p", Status: "odd", Additions: -1}}}},
 			contract.ToolCallEnd{Call: "c", Result: &contract.ToolResult{
-				Status: contract.ToolError, Output: jsontext.Value(`"{"`), Error: "e", Files: []contract.FileDiff{{Status: contract.ChangeModified}},
+				Status: contract.ToolError, Output: jsontext.Value(`"{"`), Error: "e", Files: []contract.FileDiff{{Path: "p", Status: contract.ChangeModified}},
 			}},
 		}, {
 			"a result too deep for the encoder",

@@ -86,7 +86,7 @@ func (s *Stamper) emit(it item) contract.Envelope {
 	if it.id == "" {
 		it.id = s.newID()
 	}
-	s.last = max(s.last, s.cfg.Now().UnixMilli())
+	s.last = max(s.last, s.cfg.Now().UnixMilli(), 1) // a clock before 1970 is not set
 	e := contract.Envelope{
 		ID: it.id, Time: s.last, Role: it.role, Turn: it.turn, Origin: it.origin, Event: it.event, Extra: it.extra,
 	}

@@ -332,7 +332,7 @@ func TestStories(t *testing.T) {
 			},
 			`1 turn-start
 			1 subagent-start 1
-			1[1] subagent-start 2
+			1 subagent-start 2
 			1 subagent-stop 1
 			1[2] text on
 			1 turn-end completed
@@ -420,7 +420,7 @@ func TestStories(t *testing.T) {
 			},
 			`1 turn-start
 			1 subagent-start 1
-			1[1] subagent-start 2
+			1 subagent-start 2
 			1 subagent-stop 1
 			1 turn-end completed
 			2 turn-start

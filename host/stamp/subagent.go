@@ -37,6 +37,9 @@ func (s *Stamper) agentStart(parent, origin string, ev contract.SubagentStart, b
 func (s *Stamper) openAgent(parent, origin string, ev contract.SubagentStart, background, implied bool) *subagent {
 	s.ensureTurn()
 	a := &subagent{native: ev.AgentID, parent: s.ensureAgent(parent), background: background, implied: implied}
+	for background && a.parent != nil && !a.parent.background {
+		a.parent = a.parent.parent // it outlives that one, but nested sub-agents stop first
+	}
 	if ev.Call != "" {
 		ev.Call = s.callID(parent, ev.Call)
 	}
@@ -81,16 +84,11 @@ func (s *Stamper) agentStop(origin string, ev contract.SubagentStop) {
 	})
 }
 
-// closeAgent ends a, and before it its children and calls. A child in the
-// background lives on as a child of a's parent.
+// closeAgent ends a, and before it its children and calls.
 func (s *Stamper) closeAgent(a *subagent, origin string, ev contract.SubagentStop, why closing) {
 	a.background = false // nothing of it goes on
 	for child := range s.agentsBackward {
-		switch {
-		case child.parent != a:
-		case child.background:
-			child.parent = a.parent
-		default:
+		if child.parent == a {
 			s.closeAgent(child, "", contract.SubagentStop{}, why)
 		}
 	}

@@ -65,7 +65,11 @@ func (s *Stamper) user(from contract.Envelope) error {
 	case contract.Abort:
 		ev, turn = cleanAbort(e), s.turn
 	case contract.File:
-		ev = cleanFile(e)
+		file, ok := cleanFile(e)
+		if !ok {
+			return errors.New("file: want a ref, got none")
+		}
+		ev = file
 	case contract.SessionControlChanged:
 		ev = cleanControl(e)
 	case contract.AgentConfigurationChanged:
@@ -91,9 +95,7 @@ func (s *Stamper) respond(r contract.PermissionResponse, from contract.Envelope)
 	if c == nil || c.ask == nil {
 		return fmt.Errorf("%w for call %q", ErrNoAsk, r.Call)
 	}
-	switch r.Decision {
-	case contract.AllowOnce, contract.AllowAlways, contract.RejectOnce, contract.RejectAlways:
-	default:
+	if !decides(r.Decision) {
 		return fmt.Errorf("decision: want allow-once, allow-always, reject-once or reject-always, got %q", r.Decision)
 	}
 	s.settle(c, from, r)
