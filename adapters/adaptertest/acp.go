@@ -127,11 +127,16 @@ func toolTypes(call rawjson.Value) []string {
 
 // acpDialect follows the main session: the first one that the client opens.
 type acpDialect struct {
+	rpcFraming
 	modes   ACPModes
 	dir     string
 	session string // the client's word for it, empty until it named one
 	opened  bool
 }
+
+func (d *acpDialect) mark(jsonrpc.Message) string { return "" }
+
+func (d *acpDialect) silent(string) bool { return false }
 
 func (d *acpDialect) prompts(method string) bool { return method == "session/prompt" }
 

@@ -2,10 +2,10 @@ package adaptertest
 
 import (
 	"bytes"
-	"encoding/json/jsontext"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/adapters/transcript"
@@ -13,8 +13,20 @@ import (
 	"github.com/agenthost/agenthost/internal/rawjson"
 )
 
-// dialect is what is particular about one protocol on top of JSON-RPC.
+// framing reads and writes the messages of a wire as JSON-RPC's three kinds.
+type framing interface {
+	parse(data []byte) (jsonrpc.Message, error)
+	// readdress replaces the id of an answer.
+	readdress(data []byte, from, to rawjson.Value) []byte
+	// result and noMethod make an answer to a request, without a line end.
+	result(id rawjson.Value, result string) []byte
+	noMethod(id rawjson.Value, method string) []byte
+}
+
+// dialect is what is particular about one protocol on top of requests, answers
+// and notifications.
 type dialect interface {
+	framing
 	// request turns a request of the recorded client into commands. own says that
 	// a Protocol makes such a request by itself.
 	request(m jsonrpc.Message) (cmds []adapters.Command, own bool)
@@ -35,6 +47,11 @@ type dialect interface {
 	// plain is the plainest result for a request of ours that the recording does
 	// not answer; false for an error that there is no such method.
 	plain(method string) (string, bool)
+	// mark is an id that the client made up and that the agent repeats in other
+	// messages, empty when the message has none.
+	mark(m jsonrpc.Message) string
+	// silent reports whether a Protocol sends this notification by itself.
+	silent(method string) bool
 }
 
 // theirs is a request of the recorded client.
@@ -62,6 +79,9 @@ type rpcMapper struct {
 	fresh   []string                   // ids of requests since the last Step
 	effects map[string]string          // Effect ids by request id
 
+	marks   map[string][]string // marks of the recorded client's messages that the Protocol still has to send, by method
+	renamed []string            // pairs of quoted marks: the recorded client's, ours
+
 	notes []string
 }
 
@@ -69,13 +89,13 @@ func newRPCMapper(d dialect, f transcript.File) *rpcMapper {
 	m := &rpcMapper{
 		dialect: d, sent: map[string]*theirs{}, wait: map[string][]string{}, early: map[string][][]byte{},
 		asked: map[string]jsonrpc.Message{}, askKey: map[string]string{},
-		answers: map[string]adapters.Answer{}, effects: map[string]string{},
+		answers: map[string]adapters.Answer{}, effects: map[string]string{}, marks: map[string][]string{},
 	}
 	for _, r := range f.Records {
 		if r.Dir != transcript.In {
 			continue
 		}
-		if msg, err := jsonrpc.Parse(r.Data); err == nil && msg.Kind == jsonrpc.Request {
+		if msg, err := d.parse(r.Data); err == nil && msg.Kind == jsonrpc.Request {
 			m.future = append(m.future, msg.Method)
 		}
 	}
@@ -100,7 +120,7 @@ func (m *rpcMapper) Notes() []string {
 
 // Said implements Mapper.
 func (m *rpcMapper) Said(data []byte) []adapters.Command {
-	msg, err := jsonrpc.Parse(bytes.Clone(data))
+	msg, err := m.parse(bytes.Clone(data))
 	if err != nil {
 		m.note("the recorded client wrote %.60q, which no Protocol does", data)
 		return nil
@@ -109,8 +129,9 @@ func (m *rpcMapper) Said(data []byte) []adapters.Command {
 	case jsonrpc.Request:
 		return m.saidRequest(msg)
 	case jsonrpc.Notification:
+		m.saidMark(msg)
 		cmds := m.notification(msg)
-		if cmds == nil && !m.quiet(msg.Method) {
+		if cmds == nil && !m.silent(msg.Method) {
 			m.note("the recorded notification %s has no command", msg.Method)
 		}
 		return cmds
@@ -119,8 +140,24 @@ func (m *rpcMapper) Said(data []byte) []adapters.Command {
 	}
 }
 
-// quiet reports whether a notification is one that a Protocol sends by itself.
-func (m *rpcMapper) quiet(method string) bool { return method == "initialized" }
+// saidMark remembers a mark until the Protocol sends a message of that method.
+func (m *rpcMapper) saidMark(msg jsonrpc.Message) {
+	if mark := m.mark(msg); mark != "" {
+		m.marks[msg.Method] = append(m.marks[msg.Method], mark)
+	}
+}
+
+// wroteMark pairs the Protocol's mark with the recorded client's.
+func (m *rpcMapper) wroteMark(msg jsonrpc.Message) {
+	waiting := m.marks[msg.Method]
+	if len(waiting) == 0 {
+		return
+	}
+	if ours := m.mark(msg); ours != "" {
+		m.renamed = append(m.renamed, strconv.Quote(waiting[0]), strconv.Quote(ours))
+	}
+	m.marks[msg.Method] = waiting[1:]
+}
 
 func (m *rpcMapper) saidRequest(msg jsonrpc.Message) []adapters.Command {
 	if len(m.future) > 0 {
@@ -129,6 +166,7 @@ func (m *rpcMapper) saidRequest(msg jsonrpc.Message) []adapters.Command {
 	id := string(msg.ID)
 	s := &theirs{method: msg.Method}
 	m.sent[id] = s
+	m.saidMark(msg)
 	if early := m.early[msg.Method]; len(early) > 0 {
 		s.ours, m.early[msg.Method] = early[0], early[1:]
 		return nil
@@ -173,7 +211,11 @@ func (m *rpcMapper) Heard(f adapters.Frame) []adapters.Frame {
 	if f.Source != adapters.Stdout && f.Source != adapters.Socket || f.Dropped > 0 {
 		return same
 	}
-	msg, err := jsonrpc.Parse(bytes.Clone(f.Data))
+	if len(m.renamed) > 0 {
+		f.Data = []byte(strings.NewReplacer(m.renamed...).Replace(string(f.Data)))
+		same[0] = f
+	}
+	msg, err := m.parse(bytes.Clone(f.Data))
 	switch {
 	case err != nil:
 		return same
@@ -196,37 +238,20 @@ func (m *rpcMapper) Heard(f adapters.Frame) []adapters.Frame {
 		s.held = append(s.held, bytes.Clone(f.Data))
 		return nil
 	}
-	f.Data = readdress(f.Data, msg.ID, s.ours)
+	f.Data = m.readdress(f.Data, msg.ID, s.ours)
 	return []adapters.Frame{f}
-}
-
-// readdress replaces the top-level id of a message. from aliases a copy of data.
-func readdress(data []byte, from, to rawjson.Value) []byte {
-	v, err := rawjson.Parse(data)
-	if err != nil {
-		return data
-	}
-	out := []byte{'{'}
-	for name, value := range v.Members() {
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(rawjson.AppendString(out, name), ':')
-		if name == "id" && bytes.Equal(value, from) {
-			value = to
-		}
-		out = append(out, value...)
-	}
-	return append(out, '}')
 }
 
 // Wrote implements Mapper.
 func (m *rpcMapper) Wrote(data []byte) []adapters.Frame {
-	msg, err := jsonrpc.Parse(bytes.Clone(data))
+	msg, err := m.parse(bytes.Clone(data))
 	if err != nil {
 		return nil
 	}
 	id := string(msg.ID)
+	if msg.Kind != jsonrpc.Response {
+		m.wroteMark(msg)
+	}
 	switch msg.Kind {
 	case jsonrpc.Response:
 		m.askWait = slices.DeleteFunc(m.askWait, func(w string) bool { return w == id })
@@ -240,8 +265,8 @@ func (m *rpcMapper) Wrote(data []byte) []adapters.Frame {
 		s.ours = msg.ID
 		var frames []adapters.Frame
 		for _, held := range s.held {
-			if answer, err := jsonrpc.Parse(held); err == nil {
-				frames = append(frames, adapters.Frame{Data: readdress(held, answer.ID, msg.ID)})
+			if answer, err := m.parse(held); err == nil {
+				frames = append(frames, adapters.Frame{Data: m.readdress(held, answer.ID, msg.ID)})
 			}
 		}
 		s.held = nil
@@ -252,12 +277,10 @@ func (m *rpcMapper) Wrote(data []byte) []adapters.Frame {
 		return nil
 	}
 	m.note("the recording does not answer %s", msg.Method)
-	result, ok := m.plain(msg.Method)
-	if !ok {
-		data := jsonrpc.AppendError(nil, msg.ID, jsonrpc.MethodNotFound, "Method not found: "+msg.Method, nil)
-		return []adapters.Frame{{Data: bytes.TrimSuffix(data, []byte("\n"))}}
+	if result, ok := m.plain(msg.Method); ok {
+		return []adapters.Frame{{Data: m.result(msg.ID, result)}}
 	}
-	return []adapters.Frame{{Data: bytes.TrimSuffix(jsonrpc.AppendResult(nil, msg.ID, []byte(result)), []byte("\n"))}}
+	return []adapters.Frame{{Data: m.noMethod(msg.ID, msg.Method)}}
 }
 
 // comes reports whether the recorded client makes a request of method before its
@@ -299,15 +322,40 @@ func (m *rpcMapper) Stepped(s adapters.Step) []adapters.Command {
 	return cmds
 }
 
-// object writes a small JSON object of raw values.
-func object(members ...string) jsontext.Value {
+// rpcFraming is the framing of JSON-RPC itself.
+type rpcFraming struct{}
+
+func (rpcFraming) parse(data []byte) (jsonrpc.Message, error) { return jsonrpc.Parse(data) }
+
+func (rpcFraming) readdress(data []byte, from, to rawjson.Value) []byte {
+	return replaceMember(data, "id", from, to)
+}
+
+func (rpcFraming) result(id rawjson.Value, result string) []byte {
+	return bytes.TrimSuffix(jsonrpc.AppendResult(nil, id, []byte(result)), []byte("\n"))
+}
+
+func (rpcFraming) noMethod(id rawjson.Value, method string) []byte {
+	b := jsonrpc.AppendError(nil, id, jsonrpc.MethodNotFound, "Method not found: "+method, nil)
+	return bytes.TrimSuffix(b, []byte("\n"))
+}
+
+// replaceMember replaces the value of an object's own member, where it is from.
+func replaceMember(data []byte, member string, from, to rawjson.Value) []byte {
+	v, err := rawjson.Parse(data)
+	if err != nil || v.Kind() != rawjson.Object {
+		return data
+	}
 	out := []byte{'{'}
-	for i := 0; i+1 < len(members); i += 2 {
-		if i > 0 {
+	for name, value := range v.Members() {
+		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(strconv.AppendQuote(out, members[i]), ':')
-		out = append(out, members[i+1]...)
+		out = append(rawjson.AppendString(out, name), ':')
+		if name == member && bytes.Equal(value, from) {
+			value = to
+		}
+		out = append(out, value...)
 	}
 	return append(out, '}')
 }

@@ -158,3 +158,12 @@ func envelopes(p *player) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// compactJSON is data without insignificant white space.
+func compactJSON(data []byte) jsontext.Value {
+	v := jsontext.Value(bytes.Clone(data))
+	if err := v.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return data
+	}
+	return v
+}
