@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -34,22 +35,17 @@ func Resolve(command, path string) (string, error) {
 	return executable, nil
 }
 
-// PathWith returns the value of PATH for a child that runs executable: the
-// executable's own directory first, then path. An npm wrapper is a script that
-// starts with "#!/usr/bin/env node", and node lies beside it when it comes from a
-// version manager; a service's PATH doesn't have that directory.
+// PathWith returns the value of PATH for a child that runs executable: path, with
+// the executable's own directory before it unless it is in there. An npm wrapper
+// is a script that starts with "#!/usr/bin/env node", and node lies beside it when
+// it comes from a version manager; a service's PATH doesn't have that directory.
 func PathWith(executable, path string) string {
 	dir := filepath.Dir(executable)
-	if !filepath.IsAbs(dir) {
+	entries := filepath.SplitList(path)
+	if !filepath.IsAbs(dir) || slices.Contains(entries, dir) {
 		return path
 	}
-	rest := []string{dir}
-	for _, entry := range filepath.SplitList(path) {
-		if entry != dir {
-			rest = append(rest, entry)
-		}
-	}
-	return strings.Join(rest, string(os.PathListSeparator))
+	return strings.Join(append([]string{dir}, entries...), string(os.PathListSeparator))
 }
 
 func find(command, path string) (string, error) {

@@ -81,7 +81,7 @@ func TestPathWith(t *testing.T) {
 	for _, test := range []struct{ executable, path, want string }{
 		{"/opt/node/bin/agent", "/usr/bin:/bin", "/opt/node/bin:/usr/bin:/bin"},
 		{"/usr/bin/agent", "/usr/bin:/bin", "/usr/bin:/bin"},
-		{"/bin/agent", "/usr/bin:/bin:/sbin", "/bin:/usr/bin:/sbin"},
+		{"/bin/agent", "/home/u/bin:/bin:/sbin", "/home/u/bin:/bin:/sbin"},
 		{"/opt/agent", "", "/opt"},
 		{"agent", "/bin", "/bin"},
 	} {
