@@ -45,7 +45,9 @@ func (f *Fold) scope(agentID string) *scope {
 	if s := f.byAgent[agentID]; s != nil {
 		return s
 	}
-	return f.addChild(f.root, agentID, "")
+	s := f.addChild(f.root, agentID, "")
+	f.updated(s)
+	return s
 }
 
 // addChild makes the session of a sub-agent.

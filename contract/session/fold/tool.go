@@ -22,9 +22,8 @@ type call struct {
 }
 
 func (f *Fold) callStart(s *scope, ev contract.ToolCallStart) {
-	if f.calls[ev.Call] != nil {
-		return // the stream's ids are unique; the first start stands
-	}
+	// A valid stream has no call twice. What starts again has ended before.
+	f.callEnd(contract.ToolCallEnd{Call: ev.Call, Result: &contract.ToolResult{Status: contract.ToolCancelled}})
 	if ev.Native == contract.NativeUserShell {
 		f.shellStart(s, ev)
 		return
