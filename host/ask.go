@@ -1,0 +1,185 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/permission"
+)
+
+// ask is one open permission request.
+type ask struct {
+	// key is the Protocol's, id the mediator's, call the one in the stream.
+	key, id, call string
+	// seq counts the asks of the session.
+	seq int
+	// answer is set once, by the mediator, before the loop hears of it.
+	answer atomic.Pointer[permission.Answer]
+}
+
+// openAsk puts the request that d became before the mediator.
+func (s *Session) openAsk(d adapters.Draft, envs []contract.Envelope) {
+	env, req, ok := requestIn(envs)
+	if !ok {
+		// The stamper refused it (the turn or the call is over): no.
+		s.answer(adapters.Answer{Ask: d.Ask, Decision: contract.RejectOnce, Cancelled: true})
+		return
+	}
+	s.ids++
+	a := &ask{key: d.Ask, id: env.ID, call: req.Call, seq: s.ids}
+	s.asks[a.key] = a
+	settle := func(ans permission.Answer) {
+		a.answer.Store(&ans)
+		s.inbox.post(func() { s.settled(a) })
+	}
+	if s.cfg.Mediator == nil {
+		settle(reject(contract.ByHost, "nobody can be asked"))
+		return
+	}
+	err := s.cfg.Mediator.Open(permission.Ask{
+		ID: a.id, Session: s.cfg.ID, Agent: s.cfg.Adapter.Name(), Subagent: env.Subagent,
+		Call: req.Call, Tool: req.ToolName, Title: req.Title, Description: req.Description,
+		Args: req.Args, Cwd: s.cfg.Dir, Options: req.Options, Patterns: req.Patterns, Always: req.Always,
+		Question: req.Question, CanEditArgs: d.AskOptions.EditArgs, CanMessage: d.AskOptions.Message,
+		Opened: now(),
+	}, settle)
+	if err != nil {
+		settle(reject(contract.ByHost, err.Error()))
+	}
+}
+
+func requestIn(envs []contract.Envelope) (contract.Envelope, contract.PermissionRequest, bool) {
+	for _, e := range envs {
+		if req, ok := e.Event.(contract.PermissionRequest); ok {
+			return e, req, true
+		}
+	}
+	return contract.Envelope{}, contract.PermissionRequest{}, false
+}
+
+func reject(by contract.Resolver, message string) permission.Answer {
+	return permission.Answer{Decision: contract.RejectOnce, By: contract.DecisionBy{Resolver: by}, Message: message}
+}
+
+// settled passes a decision on to the agent. The decision is on disk first.
+func (s *Session) settled(a *ask) {
+	if s.asks[a.key] != a {
+		return
+	}
+	ans := s.record(a)
+	s.answer(adapters.Answer{
+		Ask: a.key, Decision: ans.Decision, Message: ans.Message, Args: ans.Args, Answers: ans.Answers,
+	})
+}
+
+// record writes the decision about a into the stream and closes a.
+func (s *Session) record(a *ask) permission.Answer {
+	ans := *a.answer.Load()
+	delete(s.asks, a.key)
+	by := ans.By
+	envs := s.stamper.Response(contract.PermissionResponse{
+		Call: a.call, Decision: ans.Decision, By: &by, Message: ans.Message, Answers: ans.Answers, Args: ans.Args,
+	})
+	if len(envs) == 0 {
+		// The stamper closed it already; nothing of it may reach the agent.
+		s.log.Warn("recording a decision", "call", a.call, "decision", ans.Decision)
+		return reject(contract.ByHost, "")
+	}
+	s.append(envs...)
+	s.sync()
+	return ans
+}
+
+// answer tells the agent. Only what the journal holds may let a tool run.
+func (s *Session) answer(ans adapters.Answer) {
+	if s.broken != nil {
+		ans = adapters.Answer{Ask: ans.Ask, Decision: contract.RejectOnce, Cancelled: true}
+	}
+	if err := s.submit(ans); err != nil {
+		s.log.Warn("answering an ask", "err", err)
+		s.service(contract.ServiceError, contract.CodeProtocol, "The decision could not be passed on to the agent: "+err.Error())
+	}
+}
+
+// withdrawn closes an ask that the agent took back: nothing is answered.
+func (s *Session) withdrawn(key string) {
+	if a := s.asks[key]; a != nil {
+		s.closeAsk(a, contract.ByHost)
+	}
+}
+
+// closeAsks closes every open ask without telling the agent.
+func (s *Session) closeAsks(cause contract.Resolver) {
+	// In the order in which they were asked.
+	for _, a := range slices.SortedFunc(maps.Values(s.asks), func(x, y *ask) int { return x.seq - y.seq }) {
+		s.closeAsk(a, cause)
+	}
+}
+
+// closeAsk settles a without a decision. A decision that came first, and that
+// the loop has not heard of, is the one that is recorded: whoever made it was
+// told that it counts.
+func (s *Session) closeAsk(a *ask, cause contract.Resolver) {
+	if s.cfg.Mediator != nil {
+		s.cfg.Mediator.Withdraw(a.id, cause)
+	}
+	if a.answer.Load() == nil {
+		ans := reject(cause, "")
+		a.answer.Store(&ans)
+	}
+	s.record(a)
+}
+
+// moot closes the asks that the stamper answered itself, because their call or
+// their sub-agent ended.
+func (s *Session) moot(envs []contract.Envelope) {
+	for _, e := range envs {
+		r, ok := e.Event.(contract.PermissionResponse)
+		if !ok {
+			continue
+		}
+		for _, a := range s.asks {
+			if a.call != r.Call {
+				continue
+			}
+			delete(s.asks, a.key)
+			if s.cfg.Mediator != nil {
+				s.cfg.Mediator.Withdraw(a.id, contract.ByHost)
+			}
+		}
+	}
+}
+
+// decide gives a person's decision to the mediator.
+func (s *Session) decide(ctx context.Context, envelope string, r contract.PermissionResponse, by contract.DecisionBy) error {
+	var id, open string
+	err := s.do(ctx, func() error {
+		for _, a := range s.asks {
+			open += fmt.Sprintf(" %q", a.call)
+			if a.call == r.Call {
+				id = a.id
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if id == "" || s.cfg.Mediator == nil {
+		if open == "" {
+			open = " none"
+		}
+		return fmt.Errorf("%w %q: open are%s", ErrNoAsk, r.Call, open)
+	}
+	if by.Resolver == "" {
+		by.Resolver = contract.ByClient
+	}
+	return s.cfg.Mediator.Resolve(ctx, id, permission.Response{
+		EnvelopeID: envelope, Decision: r.Decision, By: by, Message: r.Message, Args: r.Args, Answers: r.Answers,
+	})
+}

@@ -1,0 +1,71 @@
+package host
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/nrednav/cuid2"
+)
+
+// maxFile is the largest file that may go with a prompt, in bytes. Agents send
+// it to a model in one request; larger ones are refused with the size.
+const maxFile = 32 << 20
+
+// Import copies the file at path into the session and gives the file event and
+// the attachment for it. The copy is what the stream's ref names.
+func (s *Session) Import(path string) (contract.File, adapters.Attachment, error) {
+	src, err := os.Open(path)
+	if err != nil {
+		return contract.File{}, adapters.Attachment{}, err
+	}
+	defer src.Close()
+	info, err := src.Stat()
+	if err != nil {
+		return contract.File{}, adapters.Attachment{}, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFile {
+		return contract.File{}, adapters.Attachment{}, fmt.Errorf("file %q: want a regular file of at most %d bytes, got %s of %d", path, maxFile, info.Mode().Type(), info.Size())
+	}
+	ref := s.cfg.NewID()
+	dst, err := s.createFile(ref)
+	if err != nil {
+		return contract.File{}, adapters.Attachment{}, err
+	}
+	n, err := io.Copy(dst, src)
+	if cerr := dst.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return contract.File{}, adapters.Attachment{}, err
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return contract.File{}, adapters.Attachment{}, err
+	}
+	name := filepath.Base(path)
+	return contract.File{Ref: ref, Name: name, Size: n}, adapters.Attachment{Name: name, MIME: mimeOf(abs), Path: abs}, nil
+}
+
+func (s *Session) createFile(ref string) (*os.File, error) {
+	dir := filepath.Join(s.dir, "files")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	return os.OpenFile(filepath.Join(dir, ref), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+}
+
+// filePath finds the file that a ref of this session names.
+func (s *Session) filePath(ref string) (string, error) {
+	if !cuid2.IsCuid(ref) {
+		return "", fmt.Errorf("ev.ref: want the ref of an uploaded file, got %q", ref)
+	}
+	path := filepath.Join(s.dir, "files", ref)
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("ev.ref: no uploaded file %q", ref)
+	}
+	return path, nil
+}

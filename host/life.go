@@ -1,0 +1,308 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/childenv"
+	"github.com/agenthost/agenthost/internal/proc"
+)
+
+// openID is the ID of the Open command.
+const openID = "open"
+
+// launch starts the agent's process and submits Open.
+func (s *Session) launch(ctx context.Context) error {
+	l, err := s.cfg.Adapter.Launch(adapters.LaunchRequest{
+		Command: s.cfg.Command, Args: s.cfg.Args, Dir: s.cfg.Dir, StateDir: filepath.Join(s.dir, "agent"),
+		SessionID: s.cfg.ID, Getenv: s.getenv, Options: s.cfg.Options,
+	})
+	if err != nil {
+		return err
+	}
+	if err := writeFiles(filepath.Join(s.dir, "agent"), l.Files); err != nil {
+		return err
+	}
+	argv, env, err := s.commandLine(l)
+	if err != nil {
+		return &NotStartedError{Agent: s.cfg.Adapter, Err: err}
+	}
+	s.effects.use(env)
+	child, err := s.cfg.Start(context.WithoutCancel(ctx), StartSpec{
+		Argv: argv, Env: env, Dir: s.cfg.Dir, MaxLine: s.cfg.Limits.LineBytes, StopGrace: s.cfg.Limits.Stop,
+	})
+	if err != nil {
+		return &NotStartedError{Agent: s.cfg.Adapter, Err: err}
+	}
+	s.child, s.frames = child, child.Frames()
+	s.proto = s.cfg.Adapter.NewProtocol(adapters.SessionInfo{
+		ID: s.cfg.ID, Dir: s.cfg.Dir, Client: s.cfg.Client, Options: s.cfg.Options,
+	})
+	s.state, s.shutting, s.gaveUp = opening, false, false
+	s.alarm.set(alarmStart, now().Add(s.cfg.Limits.Start))
+	s.log.Info("agent started", "session", s.cfg.ID, "agent", s.cfg.Adapter.Name())
+	if err := s.submit(adapters.Open{ID: openID}); err != nil {
+		s.opened(adapters.Outcome{ID: openID, Err: &contract.Error{Code: contract.CodeStartFailed, Message: err.Error()}})
+	}
+	return nil
+}
+
+// commandLine resolves the command and builds the child's environment.
+func (s *Session) commandLine(l adapters.Launch) (argv, env []string, err error) {
+	env, err = childenv.Build(childenv.Request{
+		Host: s.cfg.Environ, Pass: append(slices.Clone(l.Pass), s.cfg.PassEnv...),
+		Set: append(pairs(l.Env), pairs(s.cfg.Env)...),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(l.Argv) == 0 {
+		return nil, nil, errors.New("no command: want one, as in --command or behind --")
+	}
+	path, _ := childenv.Get(env, "PATH")
+	exe, err := s.cfg.Resolve(l.Argv[0], path)
+	if err != nil {
+		return nil, nil, err
+	}
+	argv = append([]string{exe}, l.Argv[1:]...)
+	return argv, childenv.With(env, "PATH", proc.PathWith(exe, path)), nil
+}
+
+// NotStartedError says that an agent's command could not be started.
+type NotStartedError struct {
+	Agent adapters.Adapter
+	Err   error
+}
+
+func (e *NotStartedError) Error() string {
+	msg := fmt.Sprintf("starting %s: %v", e.Agent.Name(), e.Err)
+	if hint := e.Agent.Describe().Install; hint != "" {
+		msg += "; to install it: " + hint
+	}
+	return msg
+}
+
+func (e *NotStartedError) Unwrap() error { return e.Err }
+
+func pairs(list []adapters.Pair) []string {
+	var out []string
+	for _, p := range list {
+		out = append(out, p.Name+"="+p.Value)
+	}
+	return out
+}
+
+// getenv reads the host's environment as it was given, later entries winning.
+func (s *Session) getenv(name string) string {
+	value := ""
+	for _, kv := range s.cfg.Environ {
+		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
+			value = v
+		}
+	}
+	return value
+}
+
+// writeFiles writes what a launch needs, only below dir.
+func writeFiles(dir string, files []adapters.LaunchFile) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, f := range files {
+		rel, err := filepath.Rel(dir, f.Path)
+		if err != nil || !filepath.IsLocal(rel) {
+			return fmt.Errorf("launch file %q: want a path below %q", f.Path, dir)
+		}
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(f.Path, f.Data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// opened takes the outcome of the handshake.
+func (s *Session) opened(o adapters.Outcome) {
+	if s.state != opening {
+		return
+	}
+	s.alarm.clear(alarmStart)
+	if o.Err == nil {
+		s.state = open
+		s.meta.OpenError = nil
+		s.saveMeta()
+		s.log.Info("session open", "session", s.cfg.ID, "native", s.meta.Facts.NativeSession)
+		return
+	}
+	s.meta.OpenError = o.Err
+	s.service(contract.ServiceError, o.Err.Code, "The agent's session could not be opened: "+o.Err.Message)
+	s.failQueue()
+	s.stop()
+}
+
+// exited ends what the child left open and decides how it goes on.
+func (s *Session) exited() {
+	status := s.child.Exit()
+	status.Requested = s.state == closing
+	s.frames, s.child = nil, nil
+	was := s.state
+	s.state = down
+	s.alarm = alarm{}
+	s.cfg.Record.Exit(now(), status)
+	s.log.Info("agent exited", "session", s.cfg.ID, "code", status.Code, "signal", status.Signal)
+	s.closeAsks(contract.ByExit)
+	s.apply(s.proto.Exit(now(), status))
+	s.settleTurn(status, was)
+	if was == opening {
+		s.failOpen(status)
+	}
+	cause := exitError(status)
+	for id, got := range s.waiting {
+		delete(s.waiting, id)
+		got(adapters.Outcome{ID: id, Err: cause})
+	}
+	// A Step of Exit may have asked for a time to be woken; nobody is there.
+	s.alarm = alarm{}
+	switch {
+	case was == closing || s.broken != nil:
+		s.end()
+	case was == opening:
+		s.failQueue()
+		s.end()
+	}
+}
+
+// settleTurn is the safety net under the Protocol: whatever it did on Exit,
+// every prompt that was sent has its turn, and no turn stays open.
+func (s *Session) settleTurn(status adapters.ExitStatus, was state) {
+	end, cause := contract.TurnFailed, exitError(status)
+	if s.turn.aborting || was == closing {
+		end, cause = contract.TurnCancelled, nil
+	}
+	if s.stamper.Turn() != "" {
+		s.emit(adapters.Draft{Event: contract.TurnEnd{Status: end, Error: cause}})
+	}
+	sent := s.turn.sent
+	s.turn.sent = nil
+	if len(sent) > 0 {
+		s.emit(adapters.Draft{Event: contract.TurnStart{}, Prompts: sent})
+		s.emit(adapters.Draft{Event: contract.TurnEnd{Status: end, Error: cause}})
+	}
+	s.turn.aborting = false
+}
+
+func exitError(status adapters.ExitStatus) *contract.Error {
+	how := fmt.Sprintf("exit status %d", status.Code)
+	if status.Signal != "" {
+		how = status.Signal
+	} else if status.Err != "" {
+		how = status.Err
+	}
+	msg := "the agent's process ended: " + how
+	if tail := strings.TrimSpace(status.Stderr); tail != "" {
+		msg += "\n" + tail
+	}
+	return &contract.Error{Code: contract.CodeAgentExited, Message: msg}
+}
+
+func (s *Session) failOpen(status adapters.ExitStatus) {
+	if s.meta.OpenError == nil {
+		s.meta.OpenError = exitError(status)
+		s.meta.OpenError.Code = contract.CodeStartFailed
+		s.service(contract.ServiceError, contract.CodeStartFailed, "The agent could not be started: "+s.meta.OpenError.Message)
+	}
+}
+
+// revive starts an agent that died again, with its own session when it has one.
+// It reports whether a child is on its way.
+func (s *Session) revive() bool {
+	if s.restart >= s.cfg.Limits.Restarts || s.broken != nil {
+		return false
+	}
+	s.restart++
+	if native := s.meta.Facts.NativeSession; native != "" {
+		s.cfg.Options.Resume, s.cfg.Options.Fork, s.cfg.Options.Continue = native, "", false
+	}
+	if err := s.launch(context.Background()); err != nil {
+		s.service(contract.ServiceError, contract.CodeStartFailed, "The agent could not be started again: "+err.Error())
+		return false
+	}
+	s.service(contract.ServiceReconnect, "", "The agent was started again after its process had ended.")
+	return true
+}
+
+// stop begins the end of the session. Further calls hurry nothing.
+func (s *Session) stop() {
+	switch s.state {
+	case closing, over:
+		return
+	case down:
+		s.end()
+		return
+	}
+	before := s.state
+	s.state = closing
+	if n := len(s.queue); n > 0 {
+		s.service(contract.ServiceNotice, contract.CodeHostStopped, fmt.Sprintf("The session was stopped with %d prompts still waiting; they were not sent.", n))
+		s.queue = nil
+	}
+	if before == open && s.busy() {
+		s.alarm.set(alarmStop, now().Add(s.cfg.Limits.Stop))
+		if err := s.abort(); err == nil {
+			return // turnEnded goes on, or the alarm
+		}
+	}
+	s.shut()
+}
+
+// shut says goodbye and ends the child's processes. exited follows.
+func (s *Session) shut() {
+	s.alarm.clear(alarmStop)
+	if s.child == nil || s.shutting {
+		return
+	}
+	s.shutting = true
+	if err := s.submit(adapters.Close{}); err != nil {
+		s.log.Debug("saying goodbye", "err", err)
+	}
+	s.stopChild()
+}
+
+// stopChild ends the child in the background; its frames are still read.
+func (s *Session) stopChild() {
+	child := s.child
+	// The ladder takes at most the grace of each of its steps.
+	ctx, cancel := context.WithTimeout(context.Background(), 10*s.cfg.Limits.Stop)
+	go func() {
+		defer cancel()
+		child.Stop(ctx)
+	}()
+}
+
+// giveUp stops a child that cannot be worked with. The session lives on: its
+// next prompt starts a new one.
+func (s *Session) giveUp(why string) {
+	if s.child == nil || s.gaveUp {
+		return
+	}
+	s.gaveUp = true
+	s.log.Warn("stopping the agent", "session", s.cfg.ID, "why", why)
+	s.service(contract.ServiceError, contract.CodeTimeout, "The agent is being stopped: "+why+".")
+	s.stopChild()
+}
+
+// end is the last thing that happens to a session.
+func (s *Session) end() {
+	s.append(s.stamper.Finish(contract.TurnCancelled, &contract.Error{Code: contract.CodeHostStopped, Message: "the session was stopped"})...)
+	s.sync()
+	s.state = over
+}

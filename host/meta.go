@@ -1,0 +1,153 @@
+package host
+
+import (
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+)
+
+// Meta is what is known about a session beside its stream. It is kept in
+// session.json, so that a session can be found and gone on with.
+type Meta struct {
+	ID      string `json:"id"`
+	Agent   string `json:"agent"`
+	Dir     string `json:"dir"`
+	Title   string `json:"title,omitzero"`
+	Created int64  `json:"created"` // Unix ms
+	Updated int64  `json:"updated"` // Unix ms
+	// Facts are what the agent told.
+	Facts adapters.Facts `json:"facts"`
+	// OpenError is why the agent's session could not be opened.
+	OpenError *contract.Error `json:"openError,omitzero"`
+	// BadFrames counts frames that could not be understood.
+	BadFrames int `json:"badFrames,omitzero"`
+}
+
+func (m Meta) clone() Meta {
+	f := &m.Facts
+	f.Models, f.Modes, f.Thinkings = slices.Clone(f.Models), slices.Clone(f.Modes), slices.Clone(f.Thinkings)
+	f.Commands, f.Plan, f.AuthMethods = slices.Clone(f.Commands), slices.Clone(f.Plan), slices.Clone(f.AuthMethods)
+	return m
+}
+
+// learn merges new facts: what is empty is unchanged.
+func (s *Session) learn(f adapters.Facts) {
+	old := &s.meta.Facts
+	set := func(to *string, v string) {
+		if v != "" {
+			*to = v
+		}
+	}
+	set(&old.NativeSession, f.NativeSession)
+	set(&old.AgentName, f.AgentName)
+	set(&old.AgentVersion, f.AgentVersion)
+	set(&old.Title, f.Title)
+	set(&old.Model, f.Model)
+	set(&old.Mode, f.Mode)
+	set(&old.Thinking, f.Thinking)
+	setList(&old.Models, f.Models)
+	setList(&old.Modes, f.Modes)
+	setList(&old.Thinkings, f.Thinkings)
+	setList(&old.Commands, f.Commands)
+	setList(&old.Plan, f.Plan)
+	setList(&old.AuthMethods, f.AuthMethods)
+	if f.ContextUsed != 0 {
+		old.ContextUsed = f.ContextUsed
+	}
+	if f.ContextSize != 0 {
+		old.ContextSize = f.ContextSize
+	}
+	if f.NativeSession != "" {
+		// A crash must not lose what a resume needs.
+		s.saveMeta()
+	}
+}
+
+func setList[T any](to *[]T, v []T) {
+	if v != nil {
+		*to = v
+	}
+}
+
+const metaFile = "session.json"
+
+// saveMeta replaces session.json in one step.
+func (s *Session) saveMeta() {
+	s.meta.Updated = now().UnixMilli()
+	data, err := json.Marshal(s.meta)
+	if err == nil {
+		tmp := filepath.Join(s.dir, metaFile+".new")
+		if err = os.WriteFile(tmp, append(data, '\n'), 0o600); err == nil {
+			err = os.Rename(tmp, filepath.Join(s.dir, metaFile))
+		}
+	}
+	if err != nil {
+		s.log.Warn("saving session metadata", "err", err)
+	}
+}
+
+// Find returns the metadata of the session in stateDir that ref names: an id, a
+// unique prefix of one, a native id, or "last" for the newest. dir, when not
+// empty, restricts "last" to that working directory.
+func Find(stateDir, ref, dir string) (Meta, error) {
+	all, err := List(stateDir)
+	if err != nil {
+		return Meta{}, err
+	}
+	var found []Meta
+	for _, m := range all {
+		switch {
+		case ref == "last" && (dir == "" || m.Dir == dir):
+			return m, nil
+		case m.ID == ref || m.Facts.NativeSession == ref:
+			return m, nil
+		case ref != "" && strings.HasPrefix(m.ID, ref):
+			found = append(found, m)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return Meta{}, fmt.Errorf("session %q: %w", ref, fs.ErrNotExist)
+	case 1:
+		return found[0], nil
+	}
+	return Meta{}, fmt.Errorf("session %q: want one session, %d begin like this", ref, len(found))
+}
+
+// List returns the metadata of all sessions in stateDir, the newest first.
+// A session whose file cannot be read is left out.
+func List(stateDir string) ([]Meta, error) {
+	entries, err := os.ReadDir(filepath.Join(stateDir, "sessions"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var all []Meta
+	for _, e := range entries {
+		var m Meta
+		data, err := os.ReadFile(filepath.Join(stateDir, "sessions", e.Name(), metaFile))
+		if err == nil && json.Unmarshal(data, &m) == nil {
+			all = append(all, m)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Meta) int { return int(b.Updated - a.Updated) })
+	return all, nil
+}
+
+func newMeta(cfg Config, at time.Time) Meta {
+	return Meta{
+		ID: cfg.ID, Agent: cfg.Adapter.Name(), Dir: cfg.Dir, Title: cfg.Title,
+		Created: at.UnixMilli(), Updated: at.UnixMilli(),
+	}
+}

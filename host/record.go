@@ -1,0 +1,91 @@
+package host
+
+import (
+	"sync"
+	"time"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/transcript"
+)
+
+// Recorder keeps what passes between host and agent, in order.
+type Recorder interface {
+	Frame(at time.Time, f adapters.Frame)
+	Write(at time.Time, data []byte)
+	Command(at time.Time, c adapters.Command)
+	Effect(at time.Time, e adapters.Effect)
+	Tick(at time.Time)
+	Exit(at time.Time, s adapters.ExitStatus)
+}
+
+// noRecord is the Recorder of those who keep nothing.
+type noRecord struct{}
+
+func (noRecord) Frame(time.Time, adapters.Frame)     {}
+func (noRecord) Write(time.Time, []byte)             {}
+func (noRecord) Command(time.Time, adapters.Command) {}
+func (noRecord) Effect(time.Time, adapters.Effect)   {}
+func (noRecord) Tick(time.Time)                      {}
+func (noRecord) Exit(time.Time, adapters.ExitStatus) {}
+
+// TranscriptRecorder records a session as a transcript, which adaptertest and
+// `agenthost replay` read.
+type TranscriptRecorder struct {
+	w     *transcript.Writer
+	start time.Time
+
+	mu  sync.Mutex
+	err error // guarded by mu: the first failure; nothing is written after it
+}
+
+var _ Recorder = (*TranscriptRecorder)(nil)
+
+// NewTranscriptRecorder records into w; times count from start.
+func NewTranscriptRecorder(w *transcript.Writer, start time.Time) *TranscriptRecorder {
+	return &TranscriptRecorder{w: w, start: start}
+}
+
+// Err is why the recording stopped, nil when it did not.
+func (r *TranscriptRecorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+func (r *TranscriptRecorder) put(rec transcript.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.err == nil {
+		r.err = r.w.Write(rec)
+	}
+}
+
+func (r *TranscriptRecorder) ms(at time.Time) int64 { return at.Sub(r.start).Milliseconds() }
+
+// Frame implements Recorder.
+func (r *TranscriptRecorder) Frame(at time.Time, f adapters.Frame) {
+	r.put(transcript.FrameRecord(r.ms(at), f))
+}
+
+// Write implements Recorder.
+func (r *TranscriptRecorder) Write(at time.Time, data []byte) {
+	r.put(transcript.InRecord(r.ms(at), data))
+}
+
+// Command implements Recorder.
+func (r *TranscriptRecorder) Command(at time.Time, c adapters.Command) {
+	r.put(transcript.CommandRecord(r.ms(at), c))
+}
+
+// Effect implements Recorder.
+func (r *TranscriptRecorder) Effect(at time.Time, e adapters.Effect) {
+	r.put(transcript.EffectRecord(r.ms(at), e))
+}
+
+// Tick implements Recorder.
+func (r *TranscriptRecorder) Tick(at time.Time) { r.put(transcript.TickRecord(r.ms(at))) }
+
+// Exit implements Recorder.
+func (r *TranscriptRecorder) Exit(at time.Time, s adapters.ExitStatus) {
+	r.put(transcript.ExitRecord(r.ms(at), s))
+}

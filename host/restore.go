@@ -1,0 +1,98 @@
+package host
+
+import (
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/host/stamp"
+	"github.com/agenthost/agenthost/internal/proc"
+	"github.com/agenthost/agenthost/journal"
+	"github.com/nrednav/cuid2"
+)
+
+// newSession checks the configuration and opens the session's files.
+func newSession(cfg Config) (*Session, error) {
+	if cfg.Adapter == nil {
+		return nil, errors.New("host.Config.Adapter: want an adapter, got nil")
+	}
+	for name, dir := range map[string]string{"Dir": cfg.Dir, "StateDir": cfg.StateDir} {
+		if !filepath.IsAbs(dir) {
+			return nil, fmt.Errorf("host.Config.%s: want an absolute path, got %q", name, dir)
+		}
+	}
+	if info, err := os.Stat(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("working directory: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("working directory %q: want a directory", cfg.Dir)
+	}
+	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.NewID == nil {
+		cfg.NewID = cuid2.Generate
+	}
+	if cfg.ID == "" {
+		cfg.ID = cfg.NewID()
+	}
+	if !cuid2.IsCuid(cfg.ID) {
+		return nil, fmt.Errorf("host.Config.ID: want a cuid2, got %q", cfg.ID)
+	}
+	if cfg.Start == nil {
+		cfg.Start = StartProcess
+	}
+	if cfg.Resolve == nil {
+		cfg.Resolve = proc.Resolve
+	}
+	if cfg.Record == nil {
+		cfg.Record = noRecord{}
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Session{
+		cfg: cfg, dir: filepath.Join(cfg.StateDir, "sessions", cfg.ID), log: cfg.Logger,
+		inbox: newInbox(), live: newBroadcast(), done: make(chan struct{}),
+		asks: map[string]*ask{}, waiting: map[string]func(adapters.Outcome){},
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
+	s.effects = newEffects(append([]string{cfg.Dir}, cfg.Options.Dirs...), s.inbox)
+	var err error
+	s.journal, err = journal.Open(filepath.Join(s.dir, "journal"), cfg.Journal)
+	return s, err
+}
+
+// restore takes up what an earlier run left: the metadata, and the stream, whose
+// open turn (if a crash left one) is ended.
+func (s *Session) restore() error {
+	s.stamper = stamp.New(stamp.Config{NewID: s.cfg.NewID, Now: now})
+	s.meta = newMeta(s.cfg, now())
+	if data, err := os.ReadFile(filepath.Join(s.dir, metaFile)); err == nil {
+		var old Meta
+		if err := json.Unmarshal(data, &old); err == nil {
+			s.meta.Created, s.meta.Facts = old.Created, old.Facts
+			if s.meta.Title == "" {
+				s.meta.Title = old.Title
+			}
+		}
+	}
+	if s.journal.End() > 0 {
+		if err := s.stamper.Restore(s.journal.Envelopes()); err != nil {
+			return fmt.Errorf("reading the session's journal: %w", err)
+		}
+		s.append(s.stamper.Finish(contract.TurnFailed, &contract.Error{
+			Code: contract.CodeHostStopped, Message: "the host ended before the turn did",
+		})...)
+	}
+	s.first = s.journal.End()
+	if s.cfg.Control != "" {
+		s.append(s.stamper.Agent(adapters.Draft{Event: contract.SessionControlChanged{ClientType: s.cfg.Control}})...)
+	}
+	s.saveMeta()
+	return s.broken
+}

@@ -1,0 +1,305 @@
+package host
+
+import (
+	"context"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/host/stamp"
+	"github.com/agenthost/agenthost/journal"
+)
+
+// The errors of a session that callers tell apart.
+var (
+	// ErrOver: the session has ended.
+	ErrOver = errors.New("the session has ended")
+	// ErrStopping: the session is being stopped and takes nothing new.
+	ErrStopping = errors.New("the session is being stopped")
+	// ErrEmptyPrompt: a prompt without text and files. Some agents never
+	// recover from one.
+	ErrEmptyPrompt = errors.New("the prompt is empty: want text or a file")
+	// ErrNoAsk: no open permission request has this call.
+	ErrNoAsk = errors.New("no open permission request for this call")
+)
+
+// Session is one conversation with one agent. Its methods are safe for
+// concurrent use.
+type Session struct {
+	cfg     Config
+	dir     string // the session's own directory
+	log     *slog.Logger
+	journal *journal.Journal
+	first   journal.Position // where this run of the session began
+	inbox   *inbox
+	live    *broadcast
+	done    chan struct{}
+
+	// Everything below belongs to the loop's goroutine.
+
+	stamper *stamp.Stamper
+	proto   adapters.Protocol
+	child   Child
+	frames  <-chan adapters.Frame
+	effects *effects
+	state   state
+	meta    Meta
+	turn    turn
+	queue   []adapters.Prompt
+	files   []adapters.Attachment // wait for the next prompt
+	asks    map[string]*ask       // by the Protocol's key
+	waiting map[string]func(adapters.Outcome)
+	idle    []func() // called when nothing is under way
+	alarm   alarm
+	// shutting says that the child was told goodbye, gaveUp that it is being
+	// stopped because it cannot be worked with.
+	shutting, gaveUp bool
+
+	restart int   // starts in a row without a turn that ended well
+	broken  error // the journal failed: nothing can be kept any more
+	ids     int   // for commands
+}
+
+// state is where the child is in its life.
+type state int
+
+const (
+	// down: no child runs; the next prompt starts one.
+	down state = iota
+	// opening: the child runs, its session is not open yet.
+	opening
+	// open: prompts are taken.
+	open
+	// closing: the child was told to go.
+	closing
+	// over: the session has ended; nothing starts any more.
+	over
+)
+
+// Start opens a session: it opens the journal, ends what a crash left open,
+// starts the agent and begins the handshake. It returns when the agent's
+// process runs; a failing handshake ends up in the stream and in Opened.
+// When ctx is cancelled the session is stopped.
+func Start(ctx context.Context, cfg Config) (*Session, error) {
+	s, err := newSession(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.restore(); err != nil {
+		s.journal.Close()
+		return nil, err
+	}
+	if err := s.launch(ctx); err != nil {
+		s.journal.Close()
+		return nil, err
+	}
+	go s.run(ctx)
+	return s, nil
+}
+
+// ID is the session's id.
+func (s *Session) ID() string { return s.cfg.ID }
+
+// Journal is the session's stream. It stays readable after Done.
+func (s *Session) Journal() *journal.Journal { return s.journal }
+
+// First is the position of the first envelope of this run: 0 for a new session.
+func (s *Session) First() journal.Position { return s.first }
+
+// Done is closed when the session has ended: its journal is complete and no
+// process of it is left.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// do runs f on the loop and waits for it.
+func (s *Session) do(ctx context.Context, f func() error) error {
+	res := make(chan error, 1)
+	if !s.inbox.post(func() { res <- f() }) {
+		return ErrOver
+	}
+	select {
+	case err := <-res:
+		return err
+	case <-s.done:
+		// The loop may have run it just before it ended.
+		select {
+		case err := <-res:
+			return err
+		default:
+			return ErrOver
+		}
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Opened waits until the agent's session is open; the error says why it is not.
+func (s *Session) Opened(ctx context.Context) error {
+	err := s.await(ctx, func(done func(error)) {
+		switch {
+		case s.state == open:
+			done(nil)
+		case s.state == opening:
+			s.waitOutcome(openID, func(o adapters.Outcome) { done(outcomeError(o)) })
+		case s.meta.OpenError != nil:
+			done(&OpenError{*s.meta.OpenError})
+		default:
+			done(fmt.Errorf("the agent is %s", s.state))
+		}
+	})
+	if errors.Is(err, ErrOver) {
+		<-s.done // the loop is over: its state stands still
+		if s.meta.OpenError != nil {
+			return &OpenError{*s.meta.OpenError}
+		}
+	}
+	return err
+}
+
+// OpenError says why an agent's session could not be opened.
+type OpenError struct{ Cause contract.Error }
+
+func (e *OpenError) Error() string { return e.Cause.Message }
+
+// Idle waits until nothing is under way: no turn, no prompt that waits.
+func (s *Session) Idle(ctx context.Context) error {
+	return s.await(ctx, func(done func(error)) {
+		s.idle = append(s.idle, func() { done(nil) })
+		s.checkIdle()
+	})
+}
+
+// await posts start, which calls done once, now or later on the loop.
+func (s *Session) await(ctx context.Context, start func(done func(error))) error {
+	res := make(chan error, 1)
+	done := func(err error) {
+		select {
+		case res <- err:
+		default:
+		}
+	}
+	if !s.inbox.post(func() { start(done) }) {
+		return ErrOver
+	}
+	select {
+	case err := <-res:
+		return err
+	case <-s.done:
+		select {
+		case err := <-res:
+			return err
+		default:
+			return ErrOver
+		}
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Op runs an agent-specific operation and returns its raw result.
+func (s *Session) Op(ctx context.Context, name string, params jsontext.Value) (jsontext.Value, error) {
+	var result jsontext.Value
+	err := s.await(ctx, func(done func(error)) {
+		s.command(adapters.Op{ID: s.commandID(), Name: name, Params: params}, func(o adapters.Outcome) {
+			result = o.Result
+			done(outcomeError(o))
+		}, done)
+	})
+	return result, err
+}
+
+// Configure changes the configuration and returns when the agent confirmed it.
+func (s *Session) Configure(ctx context.Context, c adapters.Configure) error {
+	return s.await(ctx, func(done func(error)) {
+		c.ID = s.commandID()
+		s.command(c, func(o adapters.Outcome) { done(outcomeError(o)) }, done)
+	})
+}
+
+// Meta is a snapshot of what is known about the session.
+func (s *Session) Meta(ctx context.Context) (Meta, error) {
+	var m Meta
+	err := s.do(ctx, func() error { m = s.meta.clone(); return nil })
+	return m, err
+}
+
+// Capabilities is what the agent can do now.
+func (s *Session) Capabilities(ctx context.Context) ([]session.Capability, error) {
+	var caps []session.Capability
+	err := s.do(ctx, func() error { caps = s.capabilities(); return nil })
+	return caps, err
+}
+
+// Stop ends the session: the running turn is aborted, the agent told goodbye,
+// its processes ended. It returns when Done is closed or ctx is over.
+func (s *Session) Stop(ctx context.Context) error {
+	s.inbox.post(func() { s.stop() })
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// outcomeError is a refused command as an error.
+func outcomeError(o adapters.Outcome) error {
+	if o.Err == nil {
+		return nil
+	}
+	if o.ID == openID {
+		return &OpenError{*o.Err}
+	}
+	if o.Err.Code == contract.CodeUnsupported {
+		return fmt.Errorf("%s: %w", o.Err.Message, errors.ErrUnsupported)
+	}
+	return errors.New(o.Err.Message)
+}
+
+func (s *Session) commandID() string {
+	s.ids++
+	return fmt.Sprintf("c%d", s.ids)
+}
+
+// command submits c and calls got with its Outcome, or refused when the
+// Protocol does not take it.
+func (s *Session) command(c adapters.Command, got func(adapters.Outcome), refused func(error)) {
+	if s.state != open {
+		refused(fmt.Errorf("the agent is not ready (%s)", s.state))
+		return
+	}
+	var id string
+	switch c := c.(type) {
+	case adapters.Op:
+		id = c.ID
+	case adapters.Configure:
+		id = c.ID
+	}
+	s.waitOutcome(id, got)
+	if err := s.submit(c); err != nil {
+		delete(s.waiting, id)
+		refused(err)
+	}
+}
+
+func (s *Session) waitOutcome(id string, got func(adapters.Outcome)) {
+	if before := s.waiting[id]; before != nil {
+		next := got
+		got = func(o adapters.Outcome) { before(o); next(o) }
+	}
+	s.waiting[id] = got
+}
+
+func (st state) String() string {
+	return [...]string{"not running", "starting", "ready", "stopping", "ended"}[st]
+}
+
+// now is the clock of the loop. testing/synctest drives it in tests.
+func now() time.Time { return time.Now() }
+
+// Adapter is the session's adapter.
+func (s *Session) Adapter() adapters.Adapter { return s.cfg.Adapter }

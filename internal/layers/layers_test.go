@@ -1,0 +1,137 @@
+package layers
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/agenthost/agenthost/"
+
+// allowed says which packages of the project a package may import, and why. A
+// package that is not listed may import none of the others.
+var allowed = map[string][]string{
+	"contract":          {},
+	"contract/session":  {},
+	"contract/fold":     {"contract", "contract/session"},
+	"adapters":          {"contract", "contract/session"},
+	"host/stamp":        {"contract", "adapters", "adapters/present"}, // drafts become envelopes here
+	"journal":           {"contract"},
+	"permission":        {"contract"},
+	"internal/terminal": {"internal/proc"},
+	"config":            {},
+	"internal/proc":     {},
+	"internal/jsonrpc":  {"internal/rawjson"},
+}
+
+// forbidden says what must not appear below a package, and why.
+var forbidden = []struct{ pkg, dep, why string }{
+	{"adapters", "os/exec", "a Protocol starts no process: the host does"},
+	{"adapters", "net", "a Protocol does no I/O"},
+	{"adapters", "math/rand", "equal calls must give equal Steps"},
+	{"adapters", "crypto/rand", "equal calls must give equal Steps"},
+	{"adapters", module + "host", "the host knows the adapters' seam, never the other way"},
+	{"adapters", module + "journal", "a Protocol stores nothing"},
+	{"adapters", module + "internal/proc", "a Protocol starts no process"},
+	{"host", module + "adapters/acp", "the host names no agent"},
+	{"host", module + "adapters/gemini", "the host names no agent"},
+	{"host", module + "adapters/claude", "the host names no agent"},
+	{"host", module + "adapters/codex", "the host names no agent"},
+	{"host", "github.com/spf13/viper", "configuration arrives as values"},
+	{"host", "github.com/spf13/cobra", "flags arrive as values"},
+	{"contract", module + "adapters", "the contract knows no agent"},
+	{"permission", module + "host", "the mediator serves any host"},
+	{"journal", module + "host", "the journal serves any host"},
+}
+
+// only says which package alone may import a module, and why.
+var only = []struct{ dep, pkg, why string }{
+	{"github.com/spf13/viper", "config", "viper has traps that one package knows"},
+	{"github.com/creack/pty", "internal/proc", "its master blocks unless it is made over"},
+	{"github.com/spf13/cobra", "cmd/agenthost", "flags are the command's"},
+	{"mvdan.cc/sh/v3/syntax", "permission", "shell parsing serves the policy"},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+func list(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", module+"...")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, stderr.String())
+	}
+	var all []pkg
+	for dec := jsontext.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := json.UnmarshalDecode(dec, &p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// within reports whether a package is p or lies below it. Test support lies
+// outside of the layers.
+func within(path, p string) bool {
+	rel := strings.TrimPrefix(path, module)
+	if strings.Contains(rel, "test") || strings.HasPrefix(rel, "contract/schema/") {
+		return false
+	}
+	return rel == p || strings.HasPrefix(rel, p+"/")
+}
+
+func TestAllowed(t *testing.T) {
+	for _, p := range list(t) {
+		rel := strings.TrimPrefix(p.ImportPath, module)
+		want, listed := allowed[rel]
+		if !listed {
+			continue
+		}
+		for _, imp := range p.Imports {
+			in, ours := strings.CutPrefix(imp, module)
+			if ours && !slices.Contains(want, in) && !strings.HasPrefix(in, rel+"/") {
+				t.Errorf("%s imports %s: want only %q", rel, in, want)
+			}
+		}
+	}
+}
+
+func TestForbidden(t *testing.T) {
+	for _, p := range list(t) {
+		for _, f := range forbidden {
+			if !within(p.ImportPath, f.pkg) || p.ImportPath == f.dep {
+				continue
+			}
+			// What a dependency of ours uses inside (net below a JSON Schema
+			// library, say) is not what this package does: look at our own imports.
+			if slices.Contains(p.Imports, f.dep) {
+				t.Errorf("%s imports %s: %s", p.ImportPath, f.dep, f.why)
+			}
+		}
+	}
+}
+
+func TestOnly(t *testing.T) {
+	for _, p := range list(t) {
+		for _, o := range only {
+			if slices.Contains(p.Imports, o.dep) && !within(p.ImportPath, o.pkg) {
+				t.Errorf("%s imports %s, which only %s may: %s", p.ImportPath, o.dep, o.pkg, o.why)
+			}
+		}
+	}
+}
