@@ -61,6 +61,8 @@ type Quirks struct {
 	// Fork says how the agent forks, Rewind whether it can.
 	Fork   ForkKind
 	Rewind bool
+	// Since is the version from which Steer, Fork and Rewind hold, empty for any.
+	Since string
 
 	// ReplaySettle: the agent replays history after it answered session/load, too.
 	// The session is open when nothing came for this long.

@@ -123,3 +123,43 @@ func count(s, sign string) (n int, ok bool) {
 	_, bad := strconv.Atoi(start)
 	return n, ok && err == nil && bad == nil && n >= 0
 }
+
+// Shift moves all hunks of a patch down by n lines: for a patch of a snippet
+// whose place in the file is known.
+func Shift(patch string, n int) string {
+	var b strings.Builder
+	oldLeft, newLeft := 0, 0
+	for _, line := range lines(patch) {
+		if oldLeft > 0 || newLeft > 0 {
+			switch line[0] {
+			case '+':
+				newLeft--
+			case '-':
+				oldLeft--
+			case '\\':
+			default:
+				oldLeft--
+				newLeft--
+			}
+		} else if f := strings.Fields(line); len(f) >= 4 && f[0] == "@@" {
+			oldLeft, newLeft = counts(strings.TrimRight(line, "\n"))
+			line = "@@ " + shifted(f[1], n) + " " + shifted(f[2], n) + " @@\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// shifted moves "-1,2" by n lines.
+func shifted(s string, n int) string {
+	start, rest, has := strings.Cut(s[1:], ",")
+	at, err := strconv.Atoi(start)
+	if err != nil {
+		return s
+	}
+	s = s[:1] + strconv.Itoa(at+n)
+	if has {
+		s += "," + rest
+	}
+	return s
+}
