@@ -198,9 +198,13 @@ func (p *protocol) openCalls(agent string) []*call {
 	return list
 }
 
-// cutCalls ends the open calls of background work for the turn that ends. Their
-// outcome is not known yet; when it comes, the call is told anew.
-func (p *protocol) cutCalls() {
+// suspend takes background work out of the turn that ends: its asks are withdrawn
+// until reask, and its calls end. Their outcome is not known yet; when it comes,
+// the call is told anew.
+func (p *protocol) suspend() {
+	for _, a := range p.asks {
+		p.withdraw(a.key)
+	}
 	for _, a := range p.agents.list {
 		p.cutCallsOf(a)
 	}

@@ -26,21 +26,32 @@ func (p *protocol) Exit(now time.Time, s adapters.ExitStatus) adapters.Step {
 		p.keepPartial("")
 		p.closeTurn(p.exitTurn(s, cause))
 	}
-	for _, in := range p.inputs {
-		p.lost(in, s, cause)
-	}
-	p.inputs = nil
-	p.flushLate()
 	for _, a := range p.asks {
 		p.withdraw(a.key)
 	}
 	p.asks = nil
 	p.agents.stopAll(p)
+	p.endLooseCalls()
+	for _, in := range p.inputs {
+		p.lost(in, s, cause)
+	}
+	p.inputs = nil
+	p.flushLate()
 	for _, q := range p.requests.list {
 		q.got(reply{now: now, err: &cause})
 	}
 	p.requests.list = nil
 	return p.end()
+}
+
+// endLooseCalls ends the calls that no turn and no sub-agent ended.
+func (p *protocol) endLooseCalls() {
+	for _, c := range p.openCalls("") {
+		c.ended = true
+		if !c.cut {
+			p.emit(adapters.Draft{Event: contract.ToolCallEnd{Call: c.id, Result: cutOff(contract.TurnFailed)}})
+		}
+	}
 }
 
 // exitTurn is how a turn ends that the process did not live to end.

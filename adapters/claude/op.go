@@ -3,6 +3,7 @@ package claude
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
@@ -18,8 +19,8 @@ type operation struct {
 	text, more []string
 }
 
-// operations are the pass-through operations. rewind, fork and compact have code
-// of their own.
+// operations are the pass-through operations; each is also known by its subtype
+// with hyphens. rewind, fork and compact have code of their own.
 func operations() []operation {
 	return []operation{
 		{"context", "get_context_usage", nil, []string{"detail"}},
@@ -43,7 +44,11 @@ func operations() []operation {
 
 // submitOp starts an operation.
 func (p *protocol) submitOp(c adapters.Op) error {
-	params := rawjson.Value(nil)
+	run := p.operation(c.Name)
+	if run == nil {
+		return fmt.Errorf("claude: operation %q: %w", c.Name, adapters.ErrUnsupported)
+	}
+	var params rawjson.Value
 	if len(c.Params) > 0 {
 		v, err := rawjson.Parse(c.Params)
 		if err != nil || v.Given() && v.Kind() != rawjson.Object {
@@ -51,20 +56,25 @@ func (p *protocol) submitOp(c adapters.Op) error {
 		}
 		params = v
 	}
-	switch c.Name {
+	return run(c.ID, params)
+}
+
+// operation finds an operation by its name, nil when there is none.
+func (p *protocol) operation(name string) func(id string, params rawjson.Value) error {
+	switch name {
 	case "rewind":
-		return p.rewind(c.ID, params)
+		return p.rewind
 	case "fork":
-		return p.fork(c.ID, params)
+		return p.fork
 	case "compact":
-		return p.compact(c.ID, params)
+		return p.compact
 	}
 	for _, o := range operations() {
-		if o.name == c.Name {
-			return p.passThrough(c.ID, o, params)
+		if o.name == name || strings.ReplaceAll(o.subtype, "_", "-") == name {
+			return func(id string, params rawjson.Value) error { return p.passThrough(id, o, params) }
 		}
 	}
-	return fmt.Errorf("claude: operation %q: %w", c.Name, adapters.ErrUnsupported)
+	return nil
 }
 
 func (p *protocol) passThrough(id string, o operation, params rawjson.Value) error {
@@ -133,7 +143,7 @@ func looksLikeUUID(s string) bool {
 // changed, not what shell commands did. A conversation is cut by a new process
 // (--resume-session-at): the result then holds "restart", what to launch it with.
 func (p *protocol) rewind(id string, params rawjson.Value) error {
-	to, what := params.Get("to").Text(), params.Get("what").Text()
+	to, what := rewindTo(params), params.Get("what").Text()
 	if what == "" {
 		what = "files"
 	}
@@ -162,11 +172,19 @@ func (p *protocol) rewind(id string, params rawjson.Value) error {
 		return fmt.Errorf("claude: rewind: params.to: want the id of a message of the user")
 	}
 	body := new(object).str("subtype", "rewind_files").str("user_message_id", messageOf(to))
-	if params.Get("dryRun").True() {
+	if params.Get("dryRun").True() || params.Get("dry_run").True() {
 		body.flag("dry_run", true)
 	}
 	p.requestFor(id, "rewind_files", body.value(), func(r reply) { p.rewound(id, r, restart) })
 	return nil
+}
+
+// rewindTo is the message to go back to, by our name or the CLI's.
+func rewindTo(params rawjson.Value) string {
+	if to := params.Get("to").Text(); to != "" {
+		return to
+	}
+	return params.Get("user_message_id").Text()
 }
 
 // rewound ends a rewind of files.

@@ -98,9 +98,6 @@ func (p *protocol) permissionDraft(c *call, a *ask, req rawjson.Value) adapters.
 		ev.Options = append(ev.Options, contract.PermissionOption{Decision: contract.AllowAlways, Label: "Always allow"})
 	}
 	ev.Options = append(ev.Options, contract.PermissionOption{Decision: contract.RejectOnce, Label: "Reject"})
-	if path := req.Get("blocked_path").Text(); path != "" {
-		ev.Patterns = []string{path}
-	}
 	switch c.native {
 	case toolAsk:
 		a.form = questionForm(a.input)
@@ -154,18 +151,28 @@ func rulePattern(rule rawjson.Value) string {
 	if native == "" {
 		return ""
 	}
-	name := toolName(native)
-	content, any := strings.CutSuffix(rule.Get("ruleContent").Text(), ":*")
-	if any {
+	content, prefix := strings.CutSuffix(rule.Get("ruleContent").Text(), ":*")
+	if prefix {
 		content += " *"
 	}
 	if server, tool, ok := mcpName(native); ok {
 		return "mcp(" + server + "/" + tool + ")"
 	}
-	if content == "" {
-		content = "*"
+	if strings.ContainsAny(content, ",()\n") {
+		// The policy's own separators: the mediator words these itself.
+		return ""
 	}
-	return name + "(" + content + ")"
+	switch name := toolName(native); {
+	case name == "bash" && content != "":
+		return "bash(" + content + ")"
+	case strings.HasPrefix(content, "//"):
+		// The CLI's mark of an absolute path.
+		return name + "(" + content[1:] + ")"
+	case content == "" && name != "bash":
+		return name + "(*)"
+	}
+	// A path that is relative to a settings file, a domain: not the policy's words.
+	return ""
 }
 
 // submitAnswer settles an ask.

@@ -152,7 +152,6 @@ func (p *protocol) end() adapters.Step {
 	return step
 }
 
-func (p *protocol) write(line []byte)             { p.step.Write = append(p.step.Write, line) }
 func (p *protocol) done(o adapters.Outcome)       { p.step.Done = append(p.step.Done, o) }
 func (p *protocol) withdraw(key string)           { p.step.Withdraw = append(p.step.Withdraw, key) }
 func (p *protocol) live(d adapters.Delta)         { p.step.Live = append(p.step.Live, d) }
@@ -168,6 +167,13 @@ func (p *protocol) emit(d adapters.Draft) {
 		p.loose = p.loose || !p.turn.open
 	}
 	p.step.Emit = append(p.step.Emit, d)
+}
+
+// write sends a line to the CLI.
+func (p *protocol) write(line []byte) {
+	if !p.gone {
+		p.step.Write = append(p.step.Write, line)
+	}
 }
 
 // notice emits a service envelope.

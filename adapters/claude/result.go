@@ -98,7 +98,7 @@ func (p *protocol) closeTurn(end contract.TurnEnd) {
 	p.closeAsks()
 	p.agents.stopForeground(p)
 	p.endCalls("", cutOff(end.Status))
-	p.cutCalls()
+	p.suspend()
 	p.emit(adapters.Draft{Event: end})
 	for _, in := range p.turn.inputs {
 		if in.op {

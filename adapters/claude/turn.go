@@ -53,6 +53,7 @@ type turn struct {
 // starts itself.
 func (p *protocol) openTurn(inputs []*input) {
 	malformed := p.turn.malformed
+	loose := p.loose
 	p.turn = turn{open: true, inputs: inputs, malformed: malformed}
 	var ids []string
 	for _, in := range inputs {
@@ -65,7 +66,15 @@ func (p *protocol) openTurn(inputs []*input) {
 			p.taken(in, "next-turn")
 		}
 	}
+	work := loose && len(ids) > 0
+	if work {
+		// The stamper's turn for background work ends here.
+		p.suspend()
+	}
 	p.emit(adapters.Draft{Event: contract.TurnStart{}, Prompts: ids})
+	if work {
+		p.reask()
+	}
 	if p.abortNext {
 		// Stop was pressed before the CLI took the message up.
 		p.abortNext = false
@@ -135,17 +144,24 @@ func (p *protocol) flushLate() {
 	if p.turn.open || len(p.next) > 0 {
 		return
 	}
+	if len(p.late) == 0 {
+		return
+	}
+	p.suspend()
 	for _, s := range p.late {
 		p.emit(adapters.Draft{Event: contract.TurnStart{}, Prompts: []string{s.in.id}})
 		p.emit(adapters.Draft{Event: contract.TurnEnd{Status: s.status}})
 	}
 	p.late = nil
+	p.reask()
 }
 
 // lifecycle takes an acknowledgement of a message.
 func (p *protocol) lifecycle(m message) {
-	p.acks = true
 	uuid := m.text("command_uuid")
+	if slices.ContainsFunc(p.inputs, func(in *input) bool { return in.uuid == uuid }) {
+		p.acks = true
+	}
 	switch state := m.text("state"); state {
 	case "started":
 		if in := p.takeInput(uuid); in != nil {
