@@ -114,8 +114,17 @@ func said(p *player) []byte {
 			text = nil
 		}
 	}
+	// Notices are envelopes too, so the ids that are given out after one differ.
+	nth := map[string]string{}
 	for _, c := range p.calls {
 		for _, d := range c.Step.Emit {
+			d.Prompts = slices.Clone(d.Prompts)
+			for i, id := range d.Prompts {
+				if nth[id] == "" {
+					nth[id] = fmt.Sprintf("prompt %d", len(nth)+1)
+				}
+				d.Prompts[i] = nth[id]
+			}
 			switch ev := d.Event.(type) {
 			case contract.Service:
 				continue
