@@ -68,9 +68,13 @@ type Response struct {
 
 // Answer is what was decided.
 type Answer struct {
+	// Decision is what was decided, as the stream records it.
 	Decision contract.Decision
-	By       contract.DecisionBy
-	Message  string
+	// AgentDecision is what the agent is told: allow-once for an allow-always that
+	// the host remembers, because what an agent remembers itself leaves no trace.
+	AgentDecision contract.Decision
+	By            contract.DecisionBy
+	Message       string
 	// Args replace the tool's input when not nil.
 	Args jsontext.Value
 	// Answers are for the agent. They may hold secrets.

@@ -1,0 +1,218 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// pathPattern matches paths.
+type pathPattern struct {
+	base base
+	// glob is relative to the base, or absolute; wide is the same folded.
+	glob, wide string
+	// name is set when the pattern is **/name: only the last element counts.
+	name, wideName string
+	// prefix is literal text that glob begins with, up to a "/".
+	prefix, widePrefix string
+	// linked is where prefix leads, folded, when that is another place.
+	linked string
+}
+
+// base is what a path pattern is relative to.
+type base int
+
+const (
+	baseAnywhere base = iota // **/x
+	baseRoot                 // /x
+	baseCwd                  // x, ./x, ${cwd}/x
+	baseHome                 // ~/x
+)
+
+func parsePathPattern(text string, env Env) (pathPattern, error) {
+	p := pathPattern{base: baseCwd}
+	glob := text
+	if env.Windows {
+		glob = strings.ReplaceAll(glob, `\`, "/")
+	}
+	for {
+		switch {
+		case strings.HasPrefix(glob, "${cwd}"):
+			glob = strings.TrimPrefix(glob[len("${cwd}"):], "/")
+		case glob == "~" || strings.HasPrefix(glob, "~/"):
+			if env.Home == "" {
+				return p, errors.New("want an absolute path: the home directory is not known")
+			}
+			p.base, glob = baseHome, strings.TrimPrefix(glob[1:], "/")
+		case env.isAbs(glob):
+			p.base = baseRoot
+		case strings.HasPrefix(glob, "**/"):
+			p.base = baseAnywhere
+		case strings.HasPrefix(glob, "./"):
+			glob = glob[2:]
+			continue
+		}
+		break
+	}
+	if strings.Contains(glob, "${") {
+		return p, fmt.Errorf("want ${cwd} at the beginning and no other variable, got %q", text)
+	}
+	if p.base == baseCwd || p.base == baseRoot {
+		glob = cleanGlob(glob)
+	}
+	if glob != "" && !doublestar.ValidatePattern(glob) {
+		return p, fmt.Errorf("want a glob, got %q", text)
+	}
+	if p.base == baseCwd && (glob == ".." || strings.HasPrefix(glob, "../")) {
+		return p, fmt.Errorf("want a path that does not begin above the session's directory, got %q", text)
+	}
+	p.glob, p.wide = glob, fold(glob)
+	if rest, ok := strings.CutPrefix(glob, "**/"); ok && !strings.Contains(rest, "/") && !strings.Contains(rest, "**") {
+		p.name, p.wideName = rest, fold(rest)
+	}
+	p.prefix = literalPrefix(glob)
+	p.widePrefix = fold(p.prefix)
+	p.link(env)
+	return p, nil
+}
+
+// cleanGlob takes "." and ".." out of the part of a glob that has no wildcard.
+func cleanGlob(glob string) string {
+	lit := literalPrefix(glob)
+	if lit == "" || lit == "/" {
+		return glob
+	}
+	tail := glob[len(lit):]
+	lit = path.Clean(lit)
+	if lit == "." {
+		return tail
+	}
+	if tail == "" {
+		return lit
+	}
+	return join(lit, tail)
+}
+
+// literalPrefix is what glob begins with before its first wildcard, up to and
+// with the last "/" there; all of a glob without one.
+func literalPrefix(glob string) string {
+	i := strings.IndexAny(glob, `*?[{\`)
+	if i < 0 {
+		return glob
+	}
+	return glob[:strings.LastIndexByte(glob[:i], '/')+1]
+}
+
+// allows reports whether every reading of pl, symlinks resolved, is in p.
+func (p *pathPattern) allows(pl place, q *Analysis) bool {
+	if pl.why != "" || len(pl.real) == 0 {
+		return false
+	}
+	for _, real := range pl.real {
+		if !p.matchReal(real, q) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *pathPattern) matchReal(real string, q *Analysis) bool {
+	switch p.base {
+	case baseCwd:
+		rel, ok := below(real, q.realCwd)
+		return ok && p.match(rel)
+	case baseHome:
+		rel, ok := below(real, q.realHome)
+		return ok && p.match(rel)
+	case baseAnywhere:
+		return p.match(strings.TrimPrefix(real, "/"))
+	}
+	return p.match(real)
+}
+
+func (p *pathPattern) match(rel string) bool {
+	if p.name != "" {
+		return matchGlob(p.name, path.Base(rel))
+	}
+	// "a/**" matches "a" as well.
+	if !strings.HasPrefix(rel, p.prefix) && rel+"/" != p.prefix {
+		return false
+	}
+	return matchGlob(p.glob, rel)
+}
+
+// touches reports whether any reading of pl, with or without symlinks resolved,
+// in any case, may be in p.
+func (p *pathPattern) touches(pl place, q *Analysis) bool {
+	for _, w := range pl.wide {
+		if p.touch(w, q) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *pathPattern) touch(wide string, q *Analysis) bool {
+	if p.name != "" {
+		return matchGlob(p.wideName, path.Base(wide))
+	}
+	switch p.base {
+	case baseCwd:
+		return p.touchBelow(wide, q.wideCwds)
+	case baseHome:
+		return p.touchBelow(wide, q.wideHomes)
+	case baseRoot:
+		return p.wideMatch(wide) || p.touchLinked(wide)
+	}
+	return matchGlob(p.wide, strings.TrimPrefix(wide, "/"))
+}
+
+func (p *pathPattern) touchBelow(wide string, dirs []string) bool {
+	for _, d := range dirs {
+		if rel, ok := below(wide, d); ok && p.wideMatch(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// wideMatch is matchGlob with a cheap test first.
+func (p *pathPattern) wideMatch(s string) bool {
+	if !strings.HasPrefix(s, p.widePrefix) && s+"/" != p.widePrefix {
+		return false
+	}
+	return matchGlob(p.wide, s)
+}
+
+// touchLinked compares with the place that the literal part of an absolute
+// pattern leads to: /etc is a link on some systems.
+func (p *pathPattern) touchLinked(wide string) bool {
+	if p.linked == "" {
+		return false
+	}
+	rel, ok := below(wide, p.linked)
+	return ok && matchGlob(p.wide[len(p.widePrefix):], rel)
+}
+
+// link finds where the literal part of an absolute pattern leads, once: when the
+// policy is loaded.
+func (p *pathPattern) link(env Env) {
+	dir := strings.TrimSuffix(p.prefix, "/")
+	if p.base != baseRoot || dir == "" {
+		return
+	}
+	if real, why := env.resolve(dir); why == "" && real != dir {
+		p.linked = fold(real)
+	}
+}
+
+func matchGlob(glob, name string) bool {
+	if glob == "" {
+		return name == ""
+	}
+	ok, err := doublestar.Match(glob, name)
+	return err == nil && ok
+}
