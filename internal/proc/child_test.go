@@ -19,6 +19,7 @@ import (
 )
 
 func TestChildEcho(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{Argv: []string{"/bin/cat"}, Supervise: supervise})
 		if err := c.Write([]byte("one\ntwo\r\n\nend")); err != nil {
@@ -36,6 +37,7 @@ func TestChildEcho(t *testing.T) {
 }
 
 func TestChildExit(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		for _, test := range []struct {
 			script string
@@ -58,6 +60,7 @@ func TestChildExit(t *testing.T) {
 }
 
 func TestChildEnvironment(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		dir := t.TempDir()
 		c := start(t, Spec{
@@ -77,6 +80,7 @@ func TestChildEnvironment(t *testing.T) {
 
 // TestNoInput is B128: one-shot commands read stdin to its end before they answer.
 func TestNoInput(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{Argv: fault(t, "B128-stdineof.sh"), NoInput: true, Supervise: supervise})
 		if err := c.Write([]byte("x")); err != nil && !errors.Is(err, ErrInputClosed) {
@@ -91,6 +95,7 @@ func TestNoInput(t *testing.T) {
 
 // TestBigLines is B001: one line of 1.5 MiB and one of 8 MiB come whole.
 func TestBigLines(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{Argv: fault(t, "B001-bigline.sh"), Supervise: supervise})
 		out := collect(t, c)
@@ -111,6 +116,7 @@ func TestBigLines(t *testing.T) {
 // TestOverCap is B002: a line above the cap is dropped with one notice, and life
 // goes on with the next line.
 func TestOverCap(t *testing.T) {
+	t.Parallel()
 	c := start(t, Spec{Argv: bash(`
 		printf 'before\n'; head -c 3000000 /dev/zero | tr '\0' x; printf '\nafter\n'
 		read -r line; printf 'got %s\n' "$line"`), MaxLine: 1 << 20})
@@ -136,6 +142,7 @@ func TestOverCap(t *testing.T) {
 
 // TestLineWithoutEnd is B212: bytes without a line end are bounded by the cap.
 func TestLineWithoutEnd(t *testing.T) {
+	t.Parallel()
 	c := start(t, Spec{Argv: fault(t, "B212-noLF.sh", "20000000"), MaxLine: 1 << 20})
 	out := collect(t, c)
 	if len(out.stdout) != 1 || !slices.Equal(out.dropped, []int64{20000000}) {
@@ -145,6 +152,7 @@ func TestLineWithoutEnd(t *testing.T) {
 
 // TestStderrApart is B012: stderr lines between and inside of stdout lines.
 func TestStderrApart(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{Argv: fault(t, "B012-stderrmix.sh"), Supervise: supervise})
 		out := collect(t, c)
@@ -168,6 +176,7 @@ func TestStderrApart(t *testing.T) {
 
 // TestSplitCharacter is B013: a line is its bytes, wherever the reads were cut.
 func TestSplitCharacter(t *testing.T) {
+	t.Parallel()
 	want, err := os.ReadFile("testdata/B013-utf8split.bin")
 	if err != nil {
 		t.Fatal(err)
@@ -182,6 +191,7 @@ func TestSplitCharacter(t *testing.T) {
 
 // TestStartFailure is B132: the reason is there as soon as the exit is.
 func TestStartFailure(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{Argv: fault(t, "B132-startfail.sh"), Supervise: supervise})
 		out := collect(t, c)
@@ -196,6 +206,7 @@ func TestStartFailure(t *testing.T) {
 
 // TestWriteToTheDead is B130: the child is gone before it has read its prompt.
 func TestWriteToTheDead(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{Argv: fault(t, "B130-epipe.sh"), Supervise: supervise})
 		if err := c.Write(bytes.Repeat([]byte("x"), 64<<20)); err != nil {
@@ -216,6 +227,7 @@ func TestWriteToTheDead(t *testing.T) {
 
 // TestNoDeadlock: the child fills its stdout before it reads what we write.
 func TestNoDeadlock(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{Argv: bash(`seq 1 200000; exec wc -c`), Supervise: supervise})
 		if err := c.Write(bytes.Repeat([]byte("x"), 4<<20)); err != nil {
@@ -231,6 +243,7 @@ func TestNoDeadlock(t *testing.T) {
 
 // TestInputOfADeafChild: a child that doesn't read costs at most MaxQueued.
 func TestInputOfADeafChild(t *testing.T) {
+	t.Parallel()
 	c := start(t, Spec{Argv: []string{"/bin/sleep", "600"}, MaxQueued: 1 << 20})
 	discard(c)
 	chunk := make([]byte, 64<<10)
@@ -248,6 +261,7 @@ func TestInputOfADeafChild(t *testing.T) {
 // TestStopByInput is B122: an agent that ends at the end of its input is left to
 // do so.
 func TestStopByInput(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		mark := filepath.Join(t.TempDir(), "mark")
 		c := start(t, Spec{
@@ -271,6 +285,7 @@ func TestStopByInput(t *testing.T) {
 
 // TestStopByTerm is B122's other half: an agent that cleans up at SIGTERM.
 func TestStopByTerm(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		mark := filepath.Join(t.TempDir(), "mark")
 		c := start(t, Spec{
@@ -293,6 +308,7 @@ func TestStopByTerm(t *testing.T) {
 
 // TestStopByKill: an agent that ignores everything is killed, and many may ask.
 func TestStopByKill(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{
 			Argv:       bash(`trap '' TERM INT HUP; echo ready; while :; do sleep 0.05; done`),
@@ -323,6 +339,7 @@ func TestStopByKill(t *testing.T) {
 
 // TestStopInAHurry: the end of the context ends the graces.
 func TestStopInAHurry(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{
 			Argv:       bash(`trap '' TERM; echo ready; while :; do sleep 0.05; done`),
@@ -346,6 +363,7 @@ func TestStopInAHurry(t *testing.T) {
 
 // TestStopUnread: nobody receives the lines, and Stop comes back nevertheless.
 func TestStopUnread(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{Argv: []string{"/usr/bin/yes"}, InputGrace: time.Millisecond, TermGrace: patience, Supervise: supervise})
 		next(t, c)
@@ -360,6 +378,7 @@ func TestStopUnread(t *testing.T) {
 
 // TestSilence is B210: a child that closed its stdout can't answer any more.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{
 			Argv:         fault(t, "B210-eofspin.sh"),
@@ -376,6 +395,7 @@ func TestSilence(t *testing.T) {
 
 // TestSilenceIsForgiven: closing stdout shortly before the exit is no fault.
 func TestSilenceIsForgiven(t *testing.T) {
+	t.Parallel()
 	c := start(t, Spec{Argv: bash(`echo line; exec >&-; sleep 0.1; exit 4`), SilenceGrace: patience})
 	collect(t, c)
 	if exit := c.Exit(); exit.Code != 4 {
@@ -431,6 +451,7 @@ func TestStartErrors(t *testing.T) {
 }
 
 func TestStartWithEndedContext(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("why")
@@ -443,6 +464,7 @@ func TestStartWithEndedContext(t *testing.T) {
 
 // TestFreshStart is B124: after a kill the next child is a new one.
 func TestFreshStart(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		for range 3 {
 			c := start(t, Spec{Argv: []string{"/bin/cat"}, Supervise: supervise})

@@ -11,6 +11,10 @@ import (
 	"time"
 )
 
+// leftoverGrace is how long processes that outlive the child get between SIGTERM
+// and SIGKILL.
+const leftoverGrace = time.Second
+
 // direct is a process that is our own child.
 type direct struct {
 	mu     sync.Mutex
@@ -126,26 +130,24 @@ func exitOfStatus(status syscall.WaitStatus) Exit {
 }
 
 // endAll ends what find returns: SIGTERM and a grace unless hurried, then SIGKILL,
-// until find returns nothing or the limit is over. It reports whether nothing is
-// left.
-func endAll(find func() family, hurried func() bool, grace, limit time.Duration) bool {
+// until nothing of it is left or the limit is over.
+func endAll(find func() family, hurried func() bool, grace, limit time.Duration) {
 	found := find()
-	if len(found) == 0 {
-		return true
-	}
+	// What was found once counts until it is dead: a process that is about to die
+	// has lost what it is found by, its environment, some time before.
+	again := func() { found = found.living().with(find()) }
 	begin := time.Now()
-	if !hurried() {
+	if len(found) > 0 && !hurried() {
 		found.signal(syscall.SIGTERM)
-		for pause := newPause(); len(found) > 0 && !hurried() && time.Since(begin) < grace; found = find() {
+		for pause := newPause(); len(found) > 0 && !hurried() && time.Since(begin) < grace; again() {
 			pause.wait()
 		}
 	}
 	begin = time.Now()
-	for pause := newPause(); len(found) > 0 && time.Since(begin) < limit; found = find() {
+	for pause := newPause(); len(found) > 0 && time.Since(begin) < limit; again() {
 		found.signal(syscall.SIGKILL)
 		pause.wait()
 	}
-	return len(found) == 0
 }
 
 // pause waits longer each time: most processes are gone within a millisecond.

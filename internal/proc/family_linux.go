@@ -3,6 +3,7 @@ package proc
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"syscall"
 
@@ -23,17 +24,44 @@ type family []relative
 // to init or to ourselves.
 func (f family) signal(sig syscall.Signal) {
 	for _, r := range f {
-		if r.pid <= 1 || r.pid == os.Getpid() {
-			continue
+		if r.pid > 1 && r.pid != os.Getpid() {
+			r.signal(sig)
 		}
-		fd, err := unix.PidfdOpen(r.pid, 0)
-		if err != nil {
-			continue // gone
+	}
+}
+
+// living returns those that are not dead.
+func (f family) living() family {
+	return slices.DeleteFunc(slices.Clone(f), func(r relative) bool {
+		s, ok := readStat(r.pid)
+		return !ok || s.start != r.start || s.dead()
+	})
+}
+
+// with returns both families as one.
+func (f family) with(others family) family {
+	for _, r := range others {
+		if !slices.Contains(f, r) {
+			f = append(f, r)
 		}
-		// The descriptor is bound to whoever has the id now; check who that is.
-		if s, ok := readStat(r.pid); ok && s.start == r.start {
-			_ = unix.PidfdSendSignal(fd, sig, nil, 0)
+	}
+	return f
+}
+
+func (r relative) signal(sig syscall.Signal) {
+	fd, err := unix.PidfdOpen(r.pid, 0)
+	if err == unix.ESRCH {
+		return
+	}
+	// A descriptor is bound to whoever has the id now; check who that is. Without
+	// one (Linux before 5.3, some sandboxes) a moment is left for the id to change
+	// hands.
+	if s, ok := readStat(r.pid); ok && s.start == r.start {
+		if err != nil || unix.PidfdSendSignal(fd, sig, nil, 0) == unix.ENOSYS {
+			_ = syscall.Kill(r.pid, sig)
 		}
+	}
+	if err == nil {
 		_ = unix.Close(fd)
 	}
 }
@@ -56,14 +84,15 @@ func readStat(pid int) (s stat, ok bool) {
 }
 
 // parseStat parses proc_pid_stat(5): the name in parentheses may hold anything,
-// so the fields are counted from the last parenthesis, field 3 being the first.
+// so the fields are counted from the last parenthesis. The first one there has
+// number 3 in the manual: state, ppid, pgrp; start time is number 22.
 func parseStat(pid int, content []byte) (s stat, ok bool) {
 	end := bytes.LastIndexByte(content, ')')
 	if end < 0 {
 		return stat{}, false
 	}
 	fields := bytes.Fields(content[end+1:])
-	const state, ppid, group, start = 3 - 3, 4 - 3, 5 - 3, 22 - 3
+	const state, ppid, group, start = 0, 1, 2, 19
 	if len(fields) <= start {
 		return stat{}, false
 	}

@@ -73,14 +73,6 @@ func eventually(d time.Duration, condition func() bool) bool {
 	}
 }
 
-// wait fails the test if the condition doesn't come true.
-func wait(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	if !eventually(patience, condition) {
-		t.Fatalf("waited %v in vain: %s", patience, what)
-	}
-}
-
 // within fails the test if the channel isn't closed.
 func within(t *testing.T, what string, closed <-chan struct{}) {
 	t.Helper()

@@ -16,9 +16,6 @@ import (
 const MarkerName = "AGENTHOST_CHILD"
 
 const (
-	// leftoverGrace is how long processes that outlive the child get between
-	// SIGTERM and SIGKILL.
-	leftoverGrace = time.Second
 	// sweepLimit bounds the killing of a tree. Only processes stuck in the
 	// kernel last longer, and nothing can be done about them.
 	sweepLimit = 3 * time.Second

@@ -3,6 +3,7 @@ package proc
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -65,6 +66,7 @@ func runShim(socket *os.File) int {
 	}
 	l, err := readLaunch(socket)
 	if err != nil {
+		fmt.Fprintf(os.Stderr, "shim: reading what to start: %v; only the program itself sets %s\n", err, shimEnv)
 		return 2
 	}
 	// Without it a descendant that leaves its parent goes to init; the rest works.
@@ -86,7 +88,9 @@ func runShim(socket *os.File) int {
 	_ = sendMessage(socket, msgStarted, pid)
 	s := &shim{pid: pid}
 	go s.obey(socket)
-	_ = sendMessage(socket, msgExited, int(s.wait()))
+	if status, ok := s.wait(); ok {
+		_ = sendMessage(socket, msgExited, int(status))
+	}
 	return 0
 }
 
@@ -158,34 +162,40 @@ func (s *shim) hurried() bool {
 }
 
 // wait reaps until the child has ended, then ends what is left of its tree. It
-// returns the child's wait status.
-func (s *shim) wait() syscall.WaitStatus {
-	var status syscall.WaitStatus
+// returns the child's wait status; ok is false if there was none to be had.
+func (s *shim) wait() (status syscall.WaitStatus, ok bool) {
 	for {
-		var info unix.Siginfo
-		if err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil); err != nil && err != unix.EINTR {
-			break // no child left: can't be
-		}
-		if ended, st := s.reap(); ended {
-			status = st
-			break
+		awaitAnyZombie()
+		pid, status, err := s.reap()
+		switch {
+		case err == syscall.ECHILD:
+			return 0, false
+		case err == nil && pid == s.pid:
+			endAll(s.left, s.hurried, leftoverGrace, sweepLimit)
+			return status, true
 		}
 	}
-	endAll(s.left, s.hurried, leftoverGrace, sweepLimit)
-	return status
 }
 
-// reap reaps one child. It doesn't block, and holds the lock, so that nobody
-// signals an id that is free.
-func (s *shim) reap() (ended bool, status syscall.WaitStatus) {
+// awaitAnyZombie blocks until a child of ours has ended, and leaves it to reap.
+func awaitAnyZombie() {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOWAIT, nil)
+	if err != nil && err != unix.EINTR {
+		time.Sleep(20 * time.Millisecond) // a sandbox without waitid: look now and then
+	}
+}
+
+// reap reaps one child, if one has ended. It doesn't block, and holds the lock, so
+// that nobody signals an id that is free.
+func (s *shim) reap() (pid int, status syscall.WaitStatus, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
-	if err != nil || pid != s.pid {
-		return false, 0
+	pid, err = syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+	if err == nil && pid == s.pid {
+		s.gone = true
 	}
-	s.gone = true
-	return true, status
+	return pid, status, err
 }
 
 // left lists what lives below us, after the child ended. A subreaper without

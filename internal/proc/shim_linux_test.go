@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -63,6 +64,45 @@ func TestSurvivorsAreNobodyElse(t *testing.T) {
 	// These would end the test if they were sent.
 	self, _ := readStat(os.Getpid())
 	family{self.relative, {1, 0}}.signal(syscall.SIGKILL)
+}
+
+// TestNoDescriptorLeaks: neither children nor failed starts leave any.
+func TestNoDescriptorLeaks(t *testing.T) {
+	open := func() int {
+		names, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(names)
+	}
+	round := func() {
+		for _, argv := range [][]string{{"/bin/true"}, {"/no/such/program"}, nil} {
+			for _, supervise := range []bool{false, true} {
+				c, err := Start(t.Context(), Spec{Argv: argv, Supervise: supervise})
+				if err == nil {
+					c.Close()
+				}
+			}
+		}
+	}
+	round() // what the runtime opens once
+	before := open()
+	for range 5 {
+		round()
+	}
+	if after := open(); after > before {
+		t.Errorf("%d descriptors are open, %d were", after, before)
+	}
+}
+
+// TestShimByHand: someone sets the variable for fun.
+func TestShimByHand(t *testing.T) {
+	command := exec.Command(os.Args[0])
+	command.Env = []string{shimEnv + "=1"}
+	out, err := command.CombinedOutput()
+	if command.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), "only the program itself sets "+shimEnv) {
+		t.Errorf("%v, %q; want exit status 2 and an explanation", err, out)
+	}
 }
 
 func TestLaunchRoundTrip(t *testing.T) {

@@ -17,6 +17,14 @@ import (
 	"time"
 )
 
+// wait fails the test if the condition doesn't come true.
+func wait(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	if !eventually(patience, condition) {
+		t.Fatalf("waited %v in vain: %s", patience, what)
+	}
+}
+
 // gone reports whether no living process has the id.
 func gone(pid int) bool {
 	s, ok := readStat(pid)
@@ -77,6 +85,7 @@ const treeOrphan = `(exec env -i setsid /bin/bash -c 'echo $$; exec sleep 600' &
 
 // TestTreeIsGone: however a child ends, nothing it started is left. B118, B120.
 func TestTreeIsGone(t *testing.T) {
+	t.Parallel()
 	ends := map[string]struct {
 		last string
 		end  func(t *testing.T, c *Child)
@@ -113,6 +122,7 @@ func TestTreeIsGone(t *testing.T) {
 // TestKillWithoutEnvironment: without a subreaper, Kill finds by parentage what
 // dropped the marker.
 func TestKillWithoutEnvironment(t *testing.T) {
+	t.Parallel()
 	c := start(t, Spec{Argv: bash(`env -i setsid /bin/bash -c 'echo $$; sleep 600; true' & wait`)})
 	pids := pidsOf(t, c, 1)
 	c.Kill()
@@ -123,6 +133,7 @@ func TestKillWithoutEnvironment(t *testing.T) {
 // TestRelaunch is B118 as reported: the launcher dies of SIGTERM, its real child
 // isn't signalled by it.
 func TestRelaunch(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		pidFile := filepath.Join(t.TempDir(), "pid")
 		c := start(t, Spec{
@@ -148,6 +159,7 @@ func TestRelaunch(t *testing.T) {
 
 // TestGrandchildHoldsStdout is B120: the wait is for the process, not the pipe.
 func TestGrandchildHoldsStdout(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{Argv: fault(t, "B120-grandchild.sh"), InputGrace: time.Millisecond, TermGrace: patience, Supervise: supervise})
 		next(t, c)
@@ -162,6 +174,7 @@ func TestGrandchildHoldsStdout(t *testing.T) {
 // TestStrayHoldsStdout: a process that we can't know of holds the pipe. What the
 // child wrote comes whole, and Lines is closed.
 func TestStrayHoldsStdout(t *testing.T) {
+	t.Parallel()
 	c := start(t, Spec{Argv: bash(treeOrphan + `read -r line; printf 'last %s\nwords' "$line"`)})
 	stray := pidsOf(t, c, 1)[1]
 	defer func() { _ = syscall.Kill(stray, syscall.SIGKILL) }()
@@ -177,6 +190,7 @@ func TestStrayHoldsStdout(t *testing.T) {
 
 // TestStrayFloodsStdout: a stray that writes for ever doesn't keep Lines open.
 func TestStrayFloodsStdout(t *testing.T) {
+	t.Parallel()
 	c := start(t, Spec{Argv: bash(`(exec env -i setsid /bin/bash -c 'echo $$; exec yes' &)
 		read -r line`)})
 	stray := pidsOf(t, c, 1)[1]
@@ -194,6 +208,7 @@ func TestStrayFloodsStdout(t *testing.T) {
 
 // TestZombiesAreReaped: what a child double-forks becomes the shim's to reap.
 func TestZombiesAreReaped(t *testing.T) {
+	t.Parallel()
 	c := start(t, Spec{Argv: bash(`for i in {1..30}; do (true &); done; (setsid bash -c 'exit 0' &); echo done; cat`), Supervise: true})
 	next(t, c)
 	s, ok := readStat(c.Pid())
@@ -217,6 +232,7 @@ func TestZombiesAreReaped(t *testing.T) {
 // TestSignalsOfTheChild: a child behind a shim starts with the same signals as
 // without: nothing ignored, nothing blocked.
 func TestSignalsOfTheChild(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		c := start(t, Spec{Argv: []string{"/bin/grep", "-E", "^Sig(Ign|Blk)", "/proc/self/status"}, Supervise: supervise})
 		for _, line := range collect(t, c).stdout {
@@ -229,6 +245,7 @@ func TestSignalsOfTheChild(t *testing.T) {
 
 // TestShimIsKilled: the shim is a process like others and can be killed.
 func TestShimIsKilled(t *testing.T) {
+	t.Parallel()
 	c := start(t, Spec{Argv: bash(tree5 + `sleep 600; true`), Supervise: true})
 	pids := pidsOf(t, c, 4)
 	s, ok := readStat(c.Pid())
@@ -246,10 +263,10 @@ func TestShimIsKilled(t *testing.T) {
 
 // TestShimIsStopped: a shim that doesn't answer is given up, and its tree ends.
 func TestShimIsStopped(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("waits for killLimit")
 	}
-	t.Parallel()
 	c := start(t, Spec{Argv: bash(tree5 + `sleep 600; true`), Supervise: true})
 	pids := pidsOf(t, c, 4)
 	s, ok := readStat(c.Pid())
@@ -266,6 +283,7 @@ func TestShimIsStopped(t *testing.T) {
 // TestShimIgnoresSignals: a service manager that signals every process leaves it
 // to the host what happens.
 func TestShimIgnoresSignals(t *testing.T) {
+	t.Parallel()
 	c := start(t, Spec{Argv: []string{"/bin/cat"}, Supervise: true})
 	_ = c.Write([]byte("one\n"))
 	next(t, c)
@@ -289,6 +307,7 @@ func TestShimMissing(t *testing.T) {
 // TestHostIsKilled: kill -9 of the host leaves nothing, and neither does SIGPIPE
 // (B126).
 func TestHostIsKilled(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(host *exec.Cmd, out io.Closer){
 		"SIGKILL":       func(host *exec.Cmd, _ io.Closer) { _ = host.Process.Kill() },
 		"closed stdout": func(_ *exec.Cmd, out io.Closer) { _ = out.Close() },
@@ -376,6 +395,7 @@ func TestDescriptors(t *testing.T) {
 
 // TestBackPressure: a slow consumer stops the child and loses nothing.
 func TestBackPressure(t *testing.T) {
+	t.Parallel()
 	both(t, func(t *testing.T, supervise bool) {
 		progress := filepath.Join(t.TempDir(), "progress")
 		argv := bash(`for i in {1..40}; do printf '%s\n' {1..5000}; echo $i > "$0"; done`)
