@@ -69,7 +69,7 @@ func TestListenAndServeFails(t *testing.T) {
 
 func TestSetups(t *testing.T) {
 	const base = "http://127.0.0.1:1"
-	for _, s := range Setups(base, "/work") {
+	for _, s := range Setups(base, "/project") {
 		text := strings.Join(s.Env, "\n")
 		for _, f := range s.Files {
 			text += f
@@ -80,11 +80,11 @@ func TestSetups(t *testing.T) {
 		if strings.Count(text, "://") != strings.Count(text, base) {
 			t.Errorf("%s is told another URL: %s", s.Agent, text)
 		}
-		if got, ok := SetupFor(s.Agent, base, "/work"); !ok || !slices.Equal(got.Env, s.Env) {
+		if got, ok := SetupFor(s.Agent, base, "/project"); !ok || !slices.Equal(got.Env, s.Env) {
 			t.Errorf("SetupFor(%q) = %+v, %v", s.Agent, got, ok)
 		}
 	}
-	if _, ok := SetupFor("hal", base, "/work"); ok {
+	if _, ok := SetupFor("hal", base, "/project"); ok {
 		t.Error("SetupFor knows hal")
 	}
 }
