@@ -21,8 +21,8 @@ type input struct {
 
 // settled is a prompt whose fate is known although no turn of its own was seen.
 type settled struct {
-	in     *input
-	status contract.TurnStatus
+	in  *input
+	end contract.TurnEnd
 }
 
 // turn is the main agent's turn: from taking up a message, or starting on its
@@ -150,7 +150,7 @@ func (p *protocol) flushLate() {
 	p.suspend()
 	for _, s := range p.late {
 		p.emit(adapters.Draft{Event: contract.TurnStart{}, Prompts: []string{s.in.id}})
-		p.emit(adapters.Draft{Event: contract.TurnEnd{Status: s.status}})
+		p.emit(adapters.Draft{Event: s.end})
 	}
 	p.late = nil
 	p.reask()
@@ -161,6 +161,7 @@ func (p *protocol) lifecycle(m message) {
 	uuid := m.text("command_uuid")
 	if slices.ContainsFunc(p.inputs, func(in *input) bool { return in.uuid == uuid }) {
 		p.acks = true
+		p.requests.take(func(q *pending) bool { return q.kind == waitAck+uuid })
 	}
 	switch state := m.text("state"); state {
 	case "started":
@@ -202,7 +203,7 @@ func (p *protocol) over(uuid string, cancelled bool) {
 		p.requests.drop(in.id)
 		p.fail(in.id, wireError{contract.CodeAgentError, "the command was cancelled before it ran"})
 	case !in.steer:
-		p.late = append(p.late, settled{in, status})
+		p.late = append(p.late, settled{in, contract.TurnEnd{Status: status}})
 	case cancelled:
 		p.fail(in.id, wireError{contract.CodeAgentError, "the message was cancelled before the agent took it up"})
 	default:
@@ -240,7 +241,27 @@ func (p *protocol) submitMessage(id, text string, files []adapters.Attachment, s
 		priority = priorityNext
 	}
 	p.write(userMessage(in.uuid, priority, body))
+	if p.acks {
+		p.waitFor("", waitAck+in.uuid, requestTimeout, func(reply) { p.ignored(in) })
+	}
 	return nil
+}
+
+// waitAck begins the kind of the wait for the acknowledgement of a message.
+const waitAck = "acknowledgement of "
+
+// ignored gives up a message that a CLI which acknowledges messages did not: it
+// drops one whose UUID its session has already, without a word.
+func (p *protocol) ignored(in *input) {
+	if p.takeInput(in.uuid) == nil {
+		return
+	}
+	e := wireError{contract.CodeTimeout, "the agent did not take the message: its session may have it already"}
+	if in.steer {
+		p.fail(in.id, e)
+		return
+	}
+	p.late = append(p.late, settled{in, failedTurn(e)})
 }
 
 // folded gives up waiting for steers that a CLI without acknowledgements would
