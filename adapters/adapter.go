@@ -76,6 +76,9 @@ type SessionInfo struct {
 	Dir string
 	// Client names us to the agent.
 	Client ClientInfo
+	// NativeOpened is when an agent last made or opened the native session of
+	// Options.Resume, the zero Time when the host does not know.
+	NativeOpened time.Time
 	// Options are the options of the session.
 	Options Options
 }

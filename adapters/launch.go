@@ -30,6 +30,9 @@ type Launch struct {
 	Pass []string
 	// Files are written before the start.
 	Files []LaunchFile
+	// Notices are what a person should know about this start, like a limitation
+	// of the machine. The host puts them into the stream as service notices.
+	Notices []string
 }
 
 // LaunchFile is a file to write before the start, mode 0600.

@@ -65,10 +65,11 @@ type theirs struct {
 type rpcMapper struct {
 	dialect
 	// future are the methods of the recorded client's requests that are still to
-	// come, and positions of the prompts among them.
+	// come.
 	future []string
 
 	sent  map[string]*theirs  // by the recorded id
+	own   map[string]bool     // recorded ids of requests that a Protocol makes by itself, and has not
 	wait  map[string][]string // recorded ids whose request the Protocol still has to make, by method
 	early map[string][][]byte // ids of the Protocol's requests that the recorded client makes later, by method
 
@@ -87,7 +88,7 @@ type rpcMapper struct {
 
 func newRPCMapper(d dialect, f transcript.File) *rpcMapper {
 	m := &rpcMapper{
-		dialect: d, sent: map[string]*theirs{}, wait: map[string][]string{}, early: map[string][][]byte{},
+		dialect: d, sent: map[string]*theirs{}, own: map[string]bool{}, wait: map[string][]string{}, early: map[string][][]byte{},
 		asked: map[string]jsonrpc.Message{}, askKey: map[string]string{},
 		answers: map[string]adapters.Answer{}, effects: map[string]string{}, marks: map[string][]string{},
 	}
@@ -172,6 +173,9 @@ func (m *rpcMapper) saidRequest(msg jsonrpc.Message) []adapters.Command {
 		return nil
 	}
 	cmds, own := m.request(msg)
+	if own {
+		m.own[id] = true
+	}
 	if own || len(cmds) > 0 {
 		m.wait[msg.Method] = append(m.wait[msg.Method], id)
 	} else {
@@ -261,6 +265,7 @@ func (m *rpcMapper) Wrote(data []byte) []adapters.Frame {
 	}
 	if wait := m.wait[msg.Method]; len(wait) > 0 {
 		s := m.sent[wait[0]]
+		delete(m.own, wait[0])
 		m.wait[msg.Method] = wait[1:]
 		s.ours = msg.ID
 		var frames []adapters.Frame
@@ -282,6 +287,9 @@ func (m *rpcMapper) Wrote(data []byte) []adapters.Frame {
 	}
 	return []adapters.Frame{{Data: m.noMethod(msg.ID, msg.Method)}}
 }
+
+// Behind implements Mapper.
+func (m *rpcMapper) Behind() bool { return len(m.own) > 0 }
 
 // comes reports whether the recorded client makes a request of method before its
 // next prompt.

@@ -150,6 +150,7 @@ func (p *player) play(i int, r transcript.Record) {
 	case transcript.In:
 		if !p.direct {
 			p.host(p.mapper.Said(r.Data))
+			p.patient(p.mapper.Behind)
 		}
 	case transcript.Tick:
 		p.tick()
@@ -238,7 +239,7 @@ func (p *player) commandID(id string) string {
 
 // prompt stamps a person's text and submits it, now or when its time comes.
 func (p *player) prompt(c adapters.Prompt) {
-	p.settleOpen()
+	p.patient(func() bool { return p.openID != "" && !p.opened })
 	steer := p.busy() && p.stamper.Turn() != "" && slices.Contains(p.proto.Capabilities(), session.CapSteer)
 	c.ID = p.userText(c.ID, c.Text, c.Files, steer)
 	if steer {
@@ -264,13 +265,12 @@ func (p *player) userText(id, text string, files []adapters.Attachment, steer bo
 	return envs[len(envs)-1].ID
 }
 
-// settleOpen lets time pass until the session is open: the recorded client did
-// not wait for what our Protocol waits for.
-func (p *player) settleOpen() {
-	const patience = time.Minute
-	end := p.now.Add(patience)
+// patient lets time pass while the Protocol waits for something that the recorded
+// client did not wait for. What follows in the recording comes later by that much.
+func (p *player) patient(waits func() bool) {
+	const patience = 2 * time.Minute
 	from := p.now
-	for p.openID != "" && !p.opened && !p.wake.IsZero() && !p.wake.After(end) {
+	for waits() && !p.exited && !p.wake.IsZero() && !p.wake.After(from.Add(patience)) {
 		p.advance(p.wake)
 	}
 	p.shift += p.now.Sub(from)

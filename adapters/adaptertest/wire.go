@@ -38,6 +38,9 @@ type Mapper interface {
 	// Stepped is told every Step after its writes went through Wrote, and returns
 	// commands that had to wait for it.
 	Stepped(s adapters.Step) []adapters.Command
+	// Behind reports whether the Protocol has yet to make a request that the
+	// recorded client made: what the recording holds next answers it.
+	Behind() bool
 	// Notes says what of the recording could not be matched.
 	Notes() []string
 }
@@ -49,4 +52,5 @@ func (direct) Said([]byte) []adapters.Command           { return nil }
 func (direct) Heard(f adapters.Frame) []adapters.Frame  { return []adapters.Frame{f} }
 func (direct) Wrote([]byte) []adapters.Frame            { return nil }
 func (direct) Stepped(adapters.Step) []adapters.Command { return nil }
+func (direct) Behind() bool                             { return false }
 func (direct) Notes() []string                          { return nil }

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"encoding/json/jsontext"
+	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 )
@@ -27,7 +28,9 @@ type Header struct {
 	// Command is the argv of the child.
 	Command []string `json:"command,omitempty"`
 	Client  *Client  `json:"client,omitzero"`
-	Options *Options `json:"options,omitzero"`
+	// NativeOpened is SessionInfo.NativeOpened in Unix milliseconds.
+	NativeOpened int64    `json:"nativeOpened,omitzero"`
+	Options      *Options `json:"options,omitzero"`
 	// Extra holds members of a newer writer.
 	Extra jsontext.Value `json:",embed"`
 }
@@ -88,6 +91,9 @@ func NewHeader(agent string, info adapters.SessionInfo) Header {
 	if c := Client(info.Client); c != (Client{}) {
 		h.Client = &c
 	}
+	if !info.NativeOpened.IsZero() {
+		h.NativeOpened = info.NativeOpened.UnixMilli()
+	}
 	o := info.Options
 	h.Options = &Options{
 		Model: o.Model, Mode: o.Mode, Thinking: o.Thinking, Sandbox: o.Sandbox,
@@ -117,6 +123,9 @@ func (h Header) SessionInfo() adapters.SessionInfo {
 	info := adapters.SessionInfo{ID: h.Session, Dir: h.Dir}
 	if h.Client != nil {
 		info.Client = adapters.ClientInfo(*h.Client)
+	}
+	if h.NativeOpened != 0 {
+		info.NativeOpened = time.UnixMilli(h.NativeOpened).UTC()
 	}
 	if h.Options == nil {
 		return info

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/adapters/transcript"
@@ -157,7 +158,7 @@ func TestWrongDirection(t *testing.T) {
 
 func TestHeaderSessionInfo(t *testing.T) {
 	want := adapters.SessionInfo{
-		ID: "s1", Dir: "/w", Client: adapters.ClientInfo{Name: "agenthost", Title: "A", Version: "1"},
+		ID: "s1", Dir: "/w", NativeOpened: time.UnixMilli(1796000000123).UTC(), Client: adapters.ClientInfo{Name: "agenthost", Title: "A", Version: "1"},
 		Options: adapters.Options{
 			Model: "m", Mode: "plan", Thinking: "high", Sandbox: true, Resume: "r", Continue: true,
 			Fork: "f", ForkAt: "g", Dirs: []string{"/x"}, SystemPrompt: "be brief", AllowBypass: true, MaxTurns: 3,
