@@ -33,10 +33,10 @@ func TestGenerateLengths(t *testing.T) {
 	}
 }
 
-// TestCollisions makes a million identifiers from eight goroutines and two
-// generators; one repeated would be a fault, not bad luck (chance below 1e-24).
+// TestCollisions makes 320,000 identifiers from eight goroutines and two
+// generators; one repeated would be a fault, not bad luck (chance below 1e-25).
 func TestCollisions(t *testing.T) {
-	const workers, each = 8, 125_000
+	const workers, each = 8, 40_000
 	other, err := Init()
 	if err != nil {
 		t.Fatal(err)
