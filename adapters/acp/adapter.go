@@ -76,41 +76,58 @@ func (a Adapter) NewProtocol(info adapters.SessionInfo) adapters.Protocol {
 	return newProtocol(a.spec, info)
 }
 
-// claims says what is claimed of an agent before its handshake.
+// claims says what is claimed of an agent before its handshake. What only the
+// handshake can tell is claimed with that as the reason.
 func claims(q Quirks) []adapters.Claim {
-	list := []adapters.Claim{
-		{Capability: session.CapSteer, Supported: q.Steer == SteerPrompt || q.Steer == SteerDrain,
-			Reason: "if the agent advertises _session/steering in its handshake"},
+	steer := adapters.Claim{Capability: session.CapSteer, Supported: true}
+	switch q.Steer {
+	case SteerAdvertised:
+		steer.Reason = "if the agent advertises _session/steering in its handshake"
+	case SteerDrain:
+		steer.Reason = "the agent takes messages up after its running batch of tools" + from(q.Since)
+	case SteerNever:
+		steer.Supported, steer.Reason = false, "a message in the middle of a turn ends the turn"
+	}
+	fork := adapters.Claim{Capability: session.CapFork, Supported: true}
+	switch q.Fork {
+	case ForkAdvertised:
+		fork.Reason = "if the agent advertises session/fork in its handshake"
+	case ForkBranch:
+		fork.Reason = strings.TrimPrefix(from(q.Since), ", ")
+	case ForkNever:
+		fork.Supported, fork.Reason = false, "the agent has no fork over ACP"
+	}
+	rewind := adapters.Claim{Capability: session.CapRewind, Supported: q.Rewind, Reason: strings.TrimPrefix(from(q.Since), ", ")}
+	if !q.Rewind {
+		rewind.Reason = "ACP has no rewind"
+	}
+	return []adapters.Claim{
+		steer,
 		{Capability: session.CapQueue, Reason: "the host queues for every agent; ACP has no queue of its own"},
-		{Capability: session.CapRewind, Supported: q.Rewind, Reason: "ACP has no rewind"},
-		{Capability: session.CapFork, Supported: q.Fork == ForkBranch, Reason: "if the agent advertises session/fork in its handshake"},
+		rewind,
+		fork,
 		{Capability: session.CapStash, Reason: "ACP has no stash"},
 		{Capability: session.CapDiff, Supported: true},
 		{Capability: session.CapReasoning, Supported: true},
 	}
-	for i := range list {
-		if list[i].Supported {
-			list[i].Reason = ""
-		}
+}
+
+func from(version string) string {
+	if version == "" {
+		return ""
 	}
-	switch q.Steer {
-	case SteerNever:
-		list[0].Reason = "a message in the middle of a turn would end the turn"
-	case SteerDrain:
-		list[0].Reason = "taken up after the running batch of tools"
-	}
-	return list
+	return ", from version " + version + " on"
 }
 
 // Capabilities implements adapters.Protocol.
 func (p *Protocol) Capabilities() []session.Capability {
-	var list []session.Capability
-	for _, c := range claims(p.spec.Quirks) {
-		switch {
-		case c.Supported,
-			c.Capability == session.CapSteer && p.steers(),
-			c.Capability == session.CapFork && p.forks():
-			list = append(list, c.Capability)
+	list := []session.Capability{session.CapDiff, session.CapReasoning}
+	for _, c := range []struct {
+		capability session.Capability
+		has        bool
+	}{{session.CapSteer, p.steers()}, {session.CapRewind, p.rewinds()}, {session.CapFork, p.forks()}} {
+		if c.has {
+			list = append(list, c.capability)
 		}
 	}
 	return list

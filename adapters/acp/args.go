@@ -2,13 +2,15 @@ package acp
 
 import (
 	"encoding/json/jsontext"
+	"slices"
 	"strings"
 
 	"github.com/agenthost/agenthost/internal/rawjson"
 )
 
 // args is a call's input as an object. What policies look at is added where the
-// agent has it elsewhere: "command" of a shell call, "path" of a file's.
+// agent has it elsewhere: "command" of a shell call, "path" of a file's, and all
+// "paths" where there are several.
 func (p *Protocol) args(c *call) jsontext.Value {
 	return p.argsOf(c, c.input, c.paths)
 }
@@ -28,6 +30,11 @@ func (p *Protocol) argsOf(c *call, input rawjson.Value, paths []string) jsontext
 			extra = append(extra, member{"command", rawjson.AppendString(nil, command)})
 		}
 	case "read", "write", "edit", "delete", "move", "list", "notebook-edit", "view-image":
+		names := slices.Concat(pathNames, otherPaths)
+		if name == "move" {
+			names = append(names, movePaths...)
+		}
+		paths = allPaths(input, names, paths)
 		if len(paths) > 0 && !hasPath(input) {
 			extra = append(extra, member{"path", rawjson.AppendString(nil, paths[0])})
 		}
@@ -40,6 +47,41 @@ func (p *Protocol) argsOf(c *call, input rawjson.Value, paths []string) jsontext
 		}
 	}
 	return withMembers(input, extra)
+}
+
+// pathNames are the members that policies read a path from, otherPaths those that
+// some agents use besides.
+var (
+	pathNames  = []string{"path", "file_path", "filePath", "absolute_path", "notebook_path"}
+	otherPaths = []string{
+		"filepath", "fileName", "filename", "file_name", "file", "target_file", "targetFile", "directory", "dir",
+		"old_path", "new_path", "oldPath", "newPath",
+	}
+	movePaths = []string{"source", "destination", "from", "to"} // texts elsewhere
+)
+
+// allPaths are the paths of an input and those that the agent tells beside it, each
+// once. The input's come first: they are what the tool gets.
+func allPaths(input rawjson.Value, names, told []string) []string {
+	var out []string
+	add := func(path string) {
+		if path != "" && !slices.ContainsFunc(out, func(have string) bool { return samePath(have, path) }) {
+			out = append(out, path)
+		}
+	}
+	for _, name := range names {
+		add(input.Get(name).Text())
+	}
+	for _, path := range told {
+		add(path)
+	}
+	return out
+}
+
+// samePath also takes a relative path for the same as an absolute one that ends
+// with it: agents tell one file in both ways.
+func samePath(a, b string) bool {
+	return a == b || strings.HasSuffix(a, "/"+b) || strings.HasSuffix(b, "/"+a)
 }
 
 // command is the command line of a shell call where the input has none under that
@@ -78,9 +120,6 @@ func shellLine(argv rawjson.Value) string {
 	}
 	return strings.Join(words, " ")
 }
-
-// pathNames are the members that policies read a path from.
-var pathNames = []string{"path", "file_path", "filePath", "absolute_path", "notebook_path"}
 
 func hasPath(input rawjson.Value) bool {
 	for _, name := range pathNames {

@@ -122,7 +122,12 @@ func (p *Protocol) describeAsk(c *call) Tool {
 	if input.Empty() {
 		input = c.input
 	}
-	return p.described(c, p.argsOf(c, input, c.paths), c.askDescription())
+	asked := &call{}
+	asked.locate(c.asked)
+	if len(asked.paths) == 0 {
+		asked.paths = c.paths
+	}
+	return p.described(c, p.argsOf(c, input, asked.paths), c.askDescription())
 }
 
 func (c *call) askDescription() string {
@@ -147,9 +152,6 @@ func (p *Protocol) answer(c adapters.Answer) error {
 	}
 	a := p.asks.take(func(a *ask) bool { return a.key == c.Ask })
 	if a == nil {
-		if c.Cancelled {
-			return nil // an abort settled it
-		}
 		return fmt.Errorf("answer to %q: %w", c.Ask, ErrNoAsk)
 	}
 	p.heard = p.now // the agent's silence counts from here

@@ -47,6 +47,8 @@ type calls struct {
 	list  []*call
 	ended map[string]ending
 	fifo  []string
+	// closing is the result of what the end of the turn ends.
+	closing *contract.ToolResult
 }
 
 // ending is what is remembered of a call that has ended.
@@ -329,20 +331,22 @@ func (p *Protocol) endCall(c *call, result *contract.ToolResult) {
 
 // closeCalls ends what is open at the end of the turn.
 func (p *Protocol) closeCalls(status contract.TurnStatus, fault *contract.Error) {
-	for _, c := range append([]*call(nil), p.calls.list...) {
-		p.startCall(c)
-		var r *contract.ToolResult
-		switch status {
-		case contract.TurnCancelled:
-			r = &contract.ToolResult{Status: contract.ToolCancelled}
-		case contract.TurnFailed:
-			r = &contract.ToolResult{Status: contract.ToolError, Error: "the turn failed"}
-			if fault != nil {
-				r.Error = fault.Message
-			}
+	p.calls.closing = nil // the agent did not tell how it ended
+	switch status {
+	case contract.TurnCancelled:
+		p.calls.closing = &contract.ToolResult{Status: contract.ToolCancelled}
+	case contract.TurnFailed:
+		p.calls.closing = &contract.ToolResult{Status: contract.ToolError, Error: "the turn failed"}
+		if fault != nil {
+			p.calls.closing.Error = fault.Message
 		}
-		p.endCall(c, r) // nil: the agent did not tell how it ended
 	}
+	for len(p.calls.list) > 0 { // ending one may end those of its sub-agent
+		c := p.calls.list[0]
+		p.startCall(c)
+		p.endCall(c, p.calls.closing)
+	}
+	p.calls.closing = nil
 }
 
 // streamOutput sends what is new in the output of a running call. Agents send it

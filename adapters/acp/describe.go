@@ -25,12 +25,32 @@ func (p *Protocol) described(c *call, args []byte, description string) Tool {
 		t.Title = p.titleOf(c, t)
 	}
 	if t.Description = present.Description(t.Description); t.Description == "" {
-		t.Description = t.Title
-		if own := present.Escape(c.title); own != "" && !strings.Contains(t.Title, own) {
-			t.Description = present.Description(own)
-		}
+		t.Description = p.derived(c, t)
 	}
 	return t
+}
+
+// derived is a description for a call whose agent gives none: what the title had
+// to leave out, else the agent's own title, else the title again.
+func (p *Protocol) derived(c *call, t Tool) string {
+	args := rawjson.Value(t.Args)
+	if command := args.Get("command").Text(); t.Name == "bash" && command != "" {
+		return present.Description("Run " + present.CodeCut(command, present.DescriptionLimit-10))
+	}
+	own := present.Line(c.title)
+	if own == "" || toolLike(own) || strings.Contains(t.Title, present.Escape(own)) {
+		own = ""
+		for _, name := range append(pathNames, "filepath") {
+			if file := args.Get(name).Text(); file != "" {
+				verb, _, _ := strings.Cut(t.Title, " ")
+				return present.Description(verb + " " + present.CodeCut(file, present.DescriptionLimit-40))
+			}
+		}
+	}
+	if own == "" {
+		return t.Title
+	}
+	return present.Description(present.Escape(own))
 }
 
 // description is the agent's own description of a call.

@@ -119,13 +119,16 @@ func lastLine(text string) string {
 // as the code and others at the head of the text, by what the data names, by
 // JSON-RPC's and ACP's codes, and last by the words of the text.
 func faultOf(code int64, message string, data jsontext.Value) contract.Error {
-	text, status := readable(message, rawjson.Value(data))
+	text, status, inner := readable(message, rawjson.Value(data))
 	if code >= 400 && code <= 599 {
 		status = int(code)
 	}
 	fault := contract.Error{Code: contract.CodeAgentError, Message: text}
 	word := codeOfText(text)
 	kind := codeOfKind(rawjson.Value(data).Get("errorKind").Text())
+	if kind == "" {
+		kind = codeOfKind(inner)
+	}
 	switch {
 	case code == jsonrpc.AuthRequired:
 		fault.Code = contract.CodeAuthRequired
@@ -149,8 +152,8 @@ func faultOf(code int64, message string, data jsontext.Value) contract.Error {
 }
 
 // readable finds the text for people in a message that may be JSON, or say
-// nothing while the data does.
-func readable(message string, data rawjson.Value) (text string, status int) {
+// nothing while the data does. kind is the type of the error in such a JSON.
+func readable(message string, data rawjson.Value) (text string, status int, kind string) {
 	text = strings.TrimSpace(message)
 	for _, generic := range []string{"Internal error:", "Invalid params:"} {
 		if rest, ok := strings.CutPrefix(text, generic); ok && strings.TrimSpace(rest) != "" {
@@ -170,6 +173,7 @@ func readable(message string, data rawjson.Value) (text string, status int) {
 		if v, err := rawjson.Parse([]byte(text[i:])); err == nil {
 			if inner := innerMessage(v); inner != "" {
 				text = strings.TrimSpace(text[:i]) + " " + inner
+				kind = v.Get("error", "type").Text()
 				if n, ok := v.Get("error", "code").Int(); ok && n >= 400 && n <= 599 {
 					status = int(n)
 				}
@@ -180,7 +184,7 @@ func readable(message string, data rawjson.Value) (text string, status int) {
 		text = "unknown error"
 	}
 	text, _ = present.CutBytes(text, maxError)
-	return text, status
+	return text, status, kind
 }
 
 // innerMessage is the message of an error in the form that model services send.
@@ -222,18 +226,20 @@ func codeOfStatus(status int) contract.ErrorCode {
 	return contract.CodeInvalidRequest
 }
 
-// codeOfKind maps the errorKind of claude-agent-acp.
+// codeOfKind maps the errorKind of claude-agent-acp and the error types of the
+// model services.
 func codeOfKind(kind string) contract.ErrorCode {
 	switch kind {
-	case "authentication_failed", "oauth_org_not_allowed":
+	case "authentication_failed", "oauth_org_not_allowed", "verification_required", "cloud_credential_error",
+		"authentication_error", "permission_error":
 		return contract.CodeAuthRequired
-	case "rate_limit":
+	case "rate_limit", "rate_limit_error":
 		return contract.CodeRateLimited
-	case "billing_error", "budget_exhausted":
+	case "billing_error", "account_on_hold", "budget_exhausted", "insufficient_quota", "usage_limit_reached":
 		return contract.CodeQuotaExceeded
-	case "overloaded", "server_error":
+	case "overloaded", "server_error", "overloaded_error", "api_error":
 		return contract.CodeOverloaded
-	case "invalid_request", "model_not_found":
+	case "invalid_request", "model_not_found", "invalid_request_error", "not_found_error":
 		return contract.CodeInvalidRequest
 	case "context_exhausted":
 		return contract.CodeContextFull

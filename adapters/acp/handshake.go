@@ -159,7 +159,7 @@ func (p *Protocol) openFailed(fault contract.Error) {
 
 // opened ends the opening well.
 func (p *Protocol) opened() {
-	p.phase = ready
+	p.phase, p.wasOpen = ready, true
 	p.opener.at = time.Time{}
 	p.opener.replaying = false
 	p.facts().NativeSession = p.session

@@ -180,7 +180,7 @@ func copilot() AgentSpec {
 				contract.ModeDefault: "https://agentclientprotocol.com/protocol/session-modes#agent",
 				contract.ModePlan:    "https://agentclientprotocol.com/protocol/session-modes#plan",
 			},
-			Usage: UsageSession, ErrorText: "Error: ", Steer: SteerNever,
+			Usage: UsageSession, ErrorText: "Error: ", Steer: SteerNever, Fork: ForkNever,
 		},
 	}
 }

@@ -57,10 +57,12 @@ func (p *Protocol) nativeName(c *call) string {
 			return name
 		}
 	}
-	// A title in the form of an identifier is the tool's name, when the kind says
+	// A title that can only be an identifier is the tool's name, when the kind says
 	// nothing.
-	if (c.kind == "other" || c.kind == "") && toolLike(c.firstTitle) && strings.ToLower(c.firstTitle) == c.firstTitle {
-		return c.firstTitle
+	if t := c.firstTitle; (c.kind == "other" || c.kind == "") && toolLike(t) && strings.ToLower(t) == t {
+		if _, known := canonicalNames[plainName(t)]; known || strings.Contains(t, "_") {
+			return t
+		}
 	}
 	return ""
 }
@@ -80,9 +82,13 @@ func (p *Protocol) canonical(c *call) string {
 	if native != "" {
 		return hyphenated(native)
 	}
-	// Only the input is left to tell a sub-agent from a thought.
+	// Only the input is left to tell a sub-agent from a thought, and the web from
+	// the disk.
 	if c.input.Get("prompt").Given() && (c.input.Get("agent_type").Given() || c.input.Get("subagent_type").Given()) {
 		return "task"
+	}
+	if c.input.Get("type").Text() == "webSearch" {
+		return "web-search"
 	}
 	if name, ok := kindNames[c.kind]; ok {
 		return name

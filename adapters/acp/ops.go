@@ -21,10 +21,18 @@ func (f *foreign) has(id string) bool { return f.forks > 0 || slices.Contains(f.
 
 // forks reports whether the agent can branch a session off.
 func (p *Protocol) forks() bool {
-	if p.spec.Quirks.Fork == ForkBranch {
-		return p.since()
+	switch p.spec.Quirks.Fork {
+	case ForkBranch:
+		return p.wasOpen && p.since()
+	case ForkNever:
+		return false
 	}
 	return p.agent.can("fork")
+}
+
+// rewinds reports whether the agent can take a session back to an earlier prompt.
+func (p *Protocol) rewinds() bool {
+	return p.spec.Quirks.Rewind && p.wasOpen && p.since()
 }
 
 // op passes an operation through:
@@ -36,6 +44,13 @@ func (p *Protocol) forks() bool {
 //	rewind-points {}             qwen: where rewind can go
 //	config        {id, value}    session/set_config_option
 func (p *Protocol) op(c adapters.Op) error {
+	has := map[string]bool{
+		"list": p.agent.can("list"), "delete": p.agent.can("delete"), "fork": p.forks(),
+		"rewind": p.rewinds(), "rewind-points": p.rewinds(), "config": true,
+	}
+	if !has[c.Name] {
+		return fmt.Errorf("%s has no operation %q: %w", p.name(), c.Name, adapters.ErrUnsupported)
+	}
 	if p.phase != ready {
 		return errors.New("the session is not open")
 	}
@@ -47,42 +62,31 @@ func (p *Protocol) op(c adapters.Op) error {
 		}
 		params = rawjson.Value(v.Clean())
 	}
-	session := struct {
-		SessionID string `json:"sessionId"`
-	}{p.session}
-	missing := fmt.Errorf("%s has no operation %q: %w", p.name(), c.Name, adapters.ErrUnsupported)
+	ours := sessionID{p.session}
 	switch c.Name {
 	case "list":
-		if !p.agent.can("list") {
-			return missing
-		}
 		p.pass(c, "session/list", listParams{params.Get("cwd").Text(), params.Get("cursor").Text()})
 	case "delete":
-		session.SessionID = params.Get("session").Text()
-		switch {
-		case !p.agent.can("delete"):
-			return missing
-		case session.SessionID == "" || session.SessionID == p.session:
+		other := sessionID{params.Get("session").Text()}
+		if other.SessionID == "" || other == ours {
 			return errors.New("delete: want the id of another session in \"session\"")
 		}
-		p.pass(c, "session/delete", session)
+		p.pass(c, "session/delete", other)
 	case "fork":
-		return p.forkOp(c, missing)
-	case "rewind", "rewind-points":
-		if !p.spec.Quirks.Rewind || !p.since() {
-			return missing
-		}
-		if c.Name == "rewind-points" {
-			p.pass(c, "qwen/status/session/rewind_snapshots", session)
-			return nil
-		}
+		return p.forkOp(c)
+	case "rewind":
 		return p.rewind(c, params.Get("to").Text())
+	case "rewind-points":
+		p.pass(c, "qwen/status/session/rewind_snapshots", ours)
 	case "config":
 		return p.configOp(c, params)
-	default:
-		return missing
 	}
 	return nil
+}
+
+// sessionID are the parameters of requests that name a session and nothing else.
+type sessionID struct {
+	SessionID string `json:"sessionId"`
 }
 
 // pass sends a request and hands its answer on.
@@ -105,15 +109,10 @@ func (p *Protocol) passed(c adapters.Op, r reply, method string) {
 
 // forkOp branches the session off. The branch is another session: it is for a
 // process of its own to open, and what the agent replays of it here is dropped.
-func (p *Protocol) forkOp(c adapters.Op, missing error) error {
-	if !p.forks() {
-		return missing
-	}
+func (p *Protocol) forkOp(c adapters.Op) error {
 	method, params := "session/fork", any(nil)
 	if p.spec.Quirks.Fork == ForkBranch {
-		method, params = "qwen/control/session/branch", struct {
-			SessionID string `json:"sessionId"`
-		}{p.session}
+		method, params = "qwen/control/session/branch", sessionID{p.session}
 	} else {
 		full, err := p.sessionParams(p.session)
 		if err != nil {

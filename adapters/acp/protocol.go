@@ -39,6 +39,7 @@ type Protocol struct {
 
 	pending jsonrpc.Pending[func(reply)]
 	phase   phase
+	wasOpen bool // the session was ready once: capabilities do not shrink
 	opener  opener
 	agent   agent
 	session string // native id, empty until known

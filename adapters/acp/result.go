@@ -110,11 +110,16 @@ func (c *call) outputText() (text string, raw rawjson.Value) {
 			raw = o
 		}
 	case rawjson.Object:
+		told := false
 		for _, name := range []string{"output", "content", "text", "formatted_output", "aggregated_output", "stdout"} {
-			if v := o.Get(name); v.Kind() == rawjson.String && !v.Empty() {
+			v := o.Get(name)
+			if told = told || v.Kind() == rawjson.String; !v.Empty() && v.Kind() == rawjson.String {
 				text = v.Text()
 				break
 			}
+		}
+		if told && text == "" && c.kind == "execute" {
+			return "", nil // the command printed nothing
 		}
 		if text == "" {
 			raw = o
@@ -122,8 +127,11 @@ func (c *call) outputText() (text string, raw rawjson.Value) {
 	case rawjson.Number, rawjson.Bool:
 		raw = o
 	}
-	if text == "" && c.resulting {
-		text = blocksText(c.content)
+	// What a file holds is cleaner in the content than in the text for the model.
+	if c.resulting && (text == "" || c.kind == "read") {
+		if t := blocksText(c.content); t != "" {
+			text = t
+		}
 	}
 	return text, raw
 }

@@ -135,6 +135,8 @@ const (
 	ForkAdvertised ForkKind = iota
 	// ForkBranch uses qwen/control/session/branch.
 	ForkBranch
+	// ForkNever does not fork, whatever the agent says.
+	ForkNever
 )
 
 // Hooks change what data cannot. A nil hook does nothing. Hooks must be pure and

@@ -11,8 +11,17 @@ import (
 	"github.com/agenthost/agenthost/internal/jsonrpc"
 )
 
-// steers are messages for the running turn that the agent will fetch.
-type steers struct{ queue []adapters.Steer }
+// steers are messages that people gave to the running turn.
+type steers struct {
+	queue []lateSteer // for the agent to fetch
+	late  []lateSteer // that came after the turn, in truth
+}
+
+// lateSteer is a message that waits.
+type lateSteer struct {
+	id     string
+	blocks []any
+}
 
 // since reports whether the agent has the version from which its quirks hold.
 func (p *Protocol) since() bool {
@@ -42,22 +51,22 @@ func older(a, b string) bool {
 func (p *Protocol) steers() bool {
 	switch p.spec.Quirks.Steer {
 	case SteerPrompt:
-		return true
+		return p.wasOpen
 	case SteerDrain:
-		return p.since()
+		return p.wasOpen && p.since()
 	case SteerAdvertised:
 		return p.agent.steering
 	}
 	return false
 }
 
-// steerWith gives a message to the running turn. Its Outcome says whether the
-// agent took it there.
+// steerWith gives a message to the running turn. Its Outcome comes when the agent
+// took it, there or, if it came too late, as the beginning of the next turn.
 func (p *Protocol) steerWith(c adapters.Steer) error {
 	switch {
 	case !p.steers():
 		return fmt.Errorf("%s takes no message in the middle of a turn: %w", p.name(), adapters.ErrUnsupported)
-	case !p.turn.open || p.turn.auto || p.turn.cancelled:
+	case !p.turn.open || p.phase != ready:
 		return errors.New("no turn is running that could be steered")
 	case p.spec.Quirks.Steer == SteerDrain && len(c.Files) > 0:
 		return fmt.Errorf("%s takes no files in the middle of a turn: %w", p.name(), adapters.ErrUnsupported)
@@ -66,10 +75,15 @@ func (p *Protocol) steerWith(c adapters.Steer) error {
 	if err != nil {
 		return err
 	}
-	switch p.spec.Quirks.Steer {
-	case SteerDrain:
-		p.steer.queue = append(p.steer.queue, c)
-	case SteerPrompt:
+	switch {
+	case p.turn.cancelled:
+		p.steer.late = append(p.steer.late, lateSteer{c.ID, blocks})
+	case p.turn.auto: // the agent is at rest but for its own work: this is a prompt
+		p.steer.late = append(p.steer.late, lateSteer{c.ID, blocks})
+		p.endTurn(contract.TurnCompleted, nil)
+	case p.spec.Quirks.Steer == SteerDrain:
+		p.steer.queue = append(p.steer.queue, lateSteer{c.ID, blocks})
+	case p.spec.Quirks.Steer == SteerPrompt:
 		p.sendPrompt(blocks, func(r reply) { p.done(c.ID, nil, p.promptFault(r)) })
 	default:
 		p.sendSteering(c.ID, blocks)
@@ -100,15 +114,14 @@ func (p *Protocol) sendSteering(id string, blocks []any) {
 		}
 		switch outcome := r.result.Get("outcome").Text(); outcome {
 		case "injected", "":
-			p.done(id, nil, nil)
 		case "startedNewTurn":
-			if !p.turn.open {
-				p.beginTurn()
-			}
-			p.done(id, nil, nil)
-		default:
-			p.done(id, nil, &contract.Error{Code: contract.CodeUnsupported, Message: "the turn was over before the message came: " + outcome})
+			p.ensureTurn()
+		default: // promptRequired
+			p.steer.late = append(p.steer.late, lateSteer{id, blocks})
+			p.startLate()
+			return
 		}
+		p.done(id, nil, nil)
 	})
 }
 
@@ -121,8 +134,8 @@ func (p *Protocol) drain(m jsonrpc.Message) {
 	}
 	texts := []string{}
 	for _, s := range p.steer.queue {
-		texts = append(texts, s.Text)
-		p.done(s.ID, nil, nil)
+		texts = append(texts, s.text())
+		p.done(s.id, nil, nil)
 	}
 	p.steer.queue = nil
 	p.respond(m.ID, encode(struct {
@@ -131,12 +144,44 @@ func (p *Protocol) drain(m jsonrpc.Message) {
 	}{texts, false}))
 }
 
-// endSteers gives back the messages that the turn did not take.
-func (p *Protocol) endSteers() {
-	for _, s := range p.steer.queue {
-		p.done(s.ID, nil, &contract.Error{
-			Code: contract.CodeUnsupported, Message: "the turn ended before the agent took the message",
+// text is the message without files.
+func (l lateSteer) text() string {
+	for _, b := range l.blocks {
+		if t, ok := b.(textBlock); ok {
+			return t.Text
+		}
+	}
+	return ""
+}
+
+// dropSteers gives back what waits, because a person stops the turn and does not
+// want more work begun.
+func (p *Protocol) dropSteers() {
+	for _, s := range append(p.steer.queue, p.steer.late...) {
+		p.done(s.id, nil, &contract.Error{
+			Code: contract.CodeUnsupported, Message: "the turn was stopped before the agent took the message",
 		})
 	}
+	p.steer = steers{}
+}
+
+// startLate begins a turn with the messages that the last one did not take.
+func (p *Protocol) startLate() {
+	p.steer.late = append(p.steer.late, p.steer.queue...)
 	p.steer.queue = nil
+	if p.exit != nil {
+		p.dropSteers()
+	}
+	if p.turn.open || len(p.steer.late) == 0 || p.phase != ready {
+		return
+	}
+	var ids []string
+	var blocks []any
+	for _, l := range p.steer.late {
+		ids, blocks = append(ids, l.id), append(blocks, l.blocks...)
+		p.done(l.id, nil, nil)
+	}
+	p.steer.late = nil
+	p.beginTurn(ids...)
+	p.sendPrompt(blocks, p.mainAnswer)
 }

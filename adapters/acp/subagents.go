@@ -116,7 +116,7 @@ func (s *subagents) stop(p *Protocol, x *subagent) {
 	for _, c := range append([]*call(nil), p.calls.list...) {
 		if c.subagent == x.id {
 			p.startCall(c)
-			p.endCall(c, nil)
+			p.endCall(c, p.calls.closing)
 		}
 	}
 	x.running = false

@@ -65,12 +65,15 @@ func (p *Protocol) prompt(c adapters.Prompt) error {
 		p.endTurn(contract.TurnCompleted, nil)
 	}
 	p.beginTurn(c.ID)
-	p.sendPrompt(blocks, func(r reply) {
-		if fault := p.promptFault(r); fault != nil {
-			p.turn.fault = fault
-		}
-	})
+	p.sendPrompt(blocks, p.mainAnswer)
 	return nil
+}
+
+// mainAnswer takes the answer to the prompt that began the turn.
+func (p *Protocol) mainAnswer(r reply) {
+	if fault := p.promptFault(r); fault != nil {
+		p.turn.fault = fault
+	}
 }
 
 // sendPrompt sends session/prompt in the open turn. The turn ends when all its
@@ -160,8 +163,7 @@ func (p *Protocol) endTurn(status contract.TurnStatus, fault *contract.Error) {
 	p.dropAsks()
 	p.closeCalls(status, fault)
 	p.agents.stopAll(p)
-	p.endSteers()
-	if fault != nil {
+	if fault != nil && fault.Code != contract.CodeHostStopped {
 		p.emit(contract.Service{Text: fault.Message, Kind: contract.ServiceError, Code: fault.Code})
 	}
 	end := contract.TurnEnd{Status: status, Error: fault, Usage: p.usage.take(p.spec.Quirks.Usage), Model: p.usage.model}
@@ -170,6 +172,7 @@ func (p *Protocol) endTurn(status contract.TurnStatus, fault *contract.Error) {
 	}
 	p.emit(end)
 	p.turn = turn{n: p.turn.n}
+	p.startLate()
 }
 
 // abort stops the running turn, once. Agents wait for their pending questions, so
@@ -180,9 +183,8 @@ func (p *Protocol) abort() {
 	}
 	p.settleCalls("")
 	p.cancelAsks()
-	p.notify("session/cancel", struct {
-		SessionID string `json:"sessionId"`
-	}{p.session})
+	p.dropSteers()
+	p.notify("session/cancel", sessionID{p.session})
 	if p.turn.waiting == 0 { // the agent's own turn: nothing will tell its end
 		p.turn.cancelled = true
 		p.endTurn(contract.TurnCancelled, nil)
@@ -197,9 +199,7 @@ func (p *Protocol) abort() {
 func (p *Protocol) goodbye() {
 	p.abort()
 	if p.phase == ready && p.agent.can("close") {
-		p.call("session/close", struct {
-			SessionID string `json:"sessionId"`
-		}{p.session}, ConfigWait, func(reply) {})
+		p.call("session/close", sessionID{p.session}, ConfigWait, func(reply) {})
 	}
 }
 
