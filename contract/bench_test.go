@@ -1,6 +1,8 @@
 package contract_test
 
 import (
+	"encoding/json/jsontext"
+	"encoding/json/v2"
 	"testing"
 
 	"github.com/agenthost/agenthost/contract"
@@ -40,4 +42,50 @@ func BenchmarkPeekType(b *testing.B) {
 			b.Fatal("wrong type")
 		}
 	}
+}
+
+// BenchmarkStandardLibrary is the yardstick: the same line through
+// encoding/json/v2 by reflection. Compare ratios within one run.
+func BenchmarkStandardLibrary(b *testing.B) {
+	type event struct {
+		T           contract.EventType `json:"t"`
+		Call        string             `json:"call"`
+		Name        string             `json:"name"`
+		Title       string             `json:"title"`
+		Description string             `json:"description"`
+		Args        jsontext.Value     `json:"args"`
+		Native      string             `json:"native,omitzero"`
+		Extra       jsontext.Value     `json:",embed"`
+	}
+	type envelope struct {
+		ID       string         `json:"id"`
+		Time     int64          `json:"time"`
+		Role     contract.Role  `json:"role"`
+		Turn     string         `json:"turn,omitzero"`
+		Subagent string         `json:"subagent,omitzero"`
+		Origin   string         `json:"origin,omitzero"`
+		Event    event          `json:"ev"`
+		Extra    jsontext.Value `json:",embed"`
+	}
+	b.Run("Decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			var e envelope
+			if err := json.Unmarshal([]byte(hotLine), &e); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("Encode", func(b *testing.B) {
+		var e envelope
+		if err := json.Unmarshal([]byte(hotLine), &e); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := json.Marshal(&e); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

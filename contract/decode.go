@@ -23,9 +23,9 @@ func Decode(line []byte) (Envelope, error) {
 	if err != nil {
 		return Envelope{}, err
 	}
-	var faults Faults
-	e := inside(clean, &faults, readEnvelope)
-	return e, faults.err()
+	d := newDecoder()
+	e := inside(d, clean, readEnvelope)
+	return e, d.faults.err()
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom. The decoder's own options
@@ -47,9 +47,9 @@ func DecodeEvent(ev []byte) (Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	var faults Faults
-	event := inside(clean, &faults, func(o *object) Event { return readEvent(o, clean) })
-	return event, faults.err()
+	d := newDecoder()
+	event := inside(d, clean, readEvent)
+	return event, d.faults.err()
 }
 
 // wholeObject checks that text is one JSON object and mends its UTF-8.
@@ -79,7 +79,7 @@ func syntaxFault(text []byte) string {
 	return "invalid JSON"
 }
 
-func readEnvelope(o *object) Envelope {
+func readEnvelope(o object) Envelope {
 	e := Envelope{
 		ID:       o.text("id"),
 		Time:     o.integer("time"),
@@ -92,8 +92,8 @@ func readEnvelope(o *object) Envelope {
 		if ev[0] != '{' {
 			o.faults.add("ev", "object", kindOf(ev))
 		} else {
-			mark := len(*o.faults)
-			e.Event = inside(ev, o.faults, func(o *object) Event { return readEvent(o, ev) })
+			mark := len(o.faults)
+			e.Event = inside(o.decoder, ev, readEvent)
 			o.faults.under(mark, "ev")
 		}
 	}

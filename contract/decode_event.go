@@ -1,14 +1,17 @@
 package contract
 
-// typeOf returns the discriminator of an event's members. found is false when
-// there is none that is a string.
-func typeOf(list []member) (t EventType, found bool) {
+// typeOf returns the discriminator of the event v with those members. found is
+// false when there is none that is a string.
+func typeOf(v []byte, list []member) (t EventType, found bool) {
 	for i := range list {
-		if m := &list[i]; string(m.name) == "t" {
-			m.known = true
-			if t, found = "", m.value[0] == '"'; found {
-				t = eventType(m.value)
-			}
+		m := &list[i]
+		if !m.isNamed(v, "t") {
+			continue
+		}
+		m.known = true
+		value := m.value(v)
+		if t, found = "", value[0] == '"'; found {
+			t = eventType(value)
 		}
 	}
 	return t, found
@@ -49,9 +52,9 @@ func eventType(literal []byte) EventType {
 	return EventType(unquote(literal))
 }
 
-// readEvent reads the event whose members are o's and whose text is whole.
-func readEvent(o *object, whole []byte) Event {
-	t, found := typeOf(o.members)
+// readEvent reads the event that is o.
+func readEvent(o object) Event {
+	t, found := typeOf(o.v, o.own())
 	if !found {
 		o.text("t") // adds the fault
 		return nil
@@ -86,10 +89,10 @@ func readEvent(o *object, whole []byte) Event {
 	case TypeAgentConfigurationChanged:
 		return readAgentConfigurationChanged(o)
 	}
-	return Unknown{T: t, Body: clone(whole)}
+	return Unknown{T: t, Body: clone(o.v)}
 }
 
-func readText(o *object) Text {
+func readText(o object) Text {
 	return Text{
 		Text:     o.text("text"),
 		Thinking: o.flag("thinking"),
@@ -99,7 +102,7 @@ func readText(o *object) Text {
 	}
 }
 
-func readFileRef(o *object) FileRef {
+func readFileRef(o object) FileRef {
 	return FileRef{
 		Ref:   o.text("ref"),
 		Name:  o.optText("name"),
@@ -109,7 +112,7 @@ func readFileRef(o *object) FileRef {
 	}
 }
 
-func readFile(o *object) File {
+func readFile(o object) File {
 	return File{
 		Ref:   o.text("ref"),
 		Name:  o.text("name"),
@@ -119,7 +122,7 @@ func readFile(o *object) File {
 	}
 }
 
-func readImage(o *object) Image {
+func readImage(o object) Image {
 	return Image{
 		Width:     o.size("width"),
 		Height:    o.size("height"),
@@ -128,7 +131,7 @@ func readImage(o *object) Image {
 	}
 }
 
-func readTurnEnd(o *object) TurnEnd {
+func readTurnEnd(o object) TurnEnd {
 	return TurnEnd{
 		Status: TurnStatus(o.text("status")),
 		Usage:  nested(o, "usage", readUsage),
@@ -138,7 +141,7 @@ func readTurnEnd(o *object) TurnEnd {
 	}
 }
 
-func readUsage(o *object) Usage {
+func readUsage(o object) Usage {
 	return Usage{
 		InputTokens:      o.integer("inputTokens"),
 		OutputTokens:     o.integer("outputTokens"),
@@ -150,7 +153,7 @@ func readUsage(o *object) Usage {
 	}
 }
 
-func readError(o *object) Error {
+func readError(o object) Error {
 	return Error{
 		Code:    ErrorCode(o.optText("code")),
 		Message: o.text("message"),
@@ -158,7 +161,7 @@ func readError(o *object) Error {
 	}
 }
 
-func readToolCallStart(o *object) ToolCallStart {
+func readToolCallStart(o object) ToolCallStart {
 	return ToolCallStart{
 		Call:        o.text("call"),
 		Name:        o.text("name"),
@@ -170,7 +173,7 @@ func readToolCallStart(o *object) ToolCallStart {
 	}
 }
 
-func readToolResult(o *object) ToolResult {
+func readToolResult(o object) ToolResult {
 	return ToolResult{
 		Status:    ToolStatus(o.text("status")),
 		Output:    o.optRaw("output"),
@@ -181,7 +184,7 @@ func readToolResult(o *object) ToolResult {
 	}
 }
 
-func readFileDiff(o *object) FileDiff {
+func readFileDiff(o object) FileDiff {
 	return FileDiff{
 		Path:      o.text("path"),
 		OldPath:   o.optText("oldPath"),
@@ -193,7 +196,7 @@ func readFileDiff(o *object) FileDiff {
 	}
 }
 
-func readService(o *object) Service {
+func readService(o object) Service {
 	return Service{
 		Text:  o.text("text"),
 		Kind:  ServiceKind(o.optText("kind")),
@@ -202,7 +205,7 @@ func readService(o *object) Service {
 	}
 }
 
-func readPermissionRequest(o *object) PermissionRequest {
+func readPermissionRequest(o object) PermissionRequest {
 	return PermissionRequest{
 		Call:        o.text("call"),
 		ToolName:    o.text("toolName"),
@@ -217,7 +220,7 @@ func readPermissionRequest(o *object) PermissionRequest {
 	}
 }
 
-func readPermissionOption(o *object) PermissionOption {
+func readPermissionOption(o object) PermissionOption {
 	return PermissionOption{
 		Decision: Decision(o.text("decision")),
 		Label:    o.text("label"),
@@ -225,7 +228,7 @@ func readPermissionOption(o *object) PermissionOption {
 	}
 }
 
-func readQuestion(o *object) Question {
+func readQuestion(o object) Question {
 	return Question{
 		Message:   o.optText("message"),
 		Questions: nestedList(o, "questions", true, readQuestionField),
@@ -233,7 +236,7 @@ func readQuestion(o *object) Question {
 	}
 }
 
-func readQuestionField(o *object) QuestionField {
+func readQuestionField(o object) QuestionField {
 	return QuestionField{
 		ID:       o.text("id"),
 		Header:   o.optText("header"),
@@ -248,7 +251,7 @@ func readQuestionField(o *object) QuestionField {
 	}
 }
 
-func readQuestionOption(o *object) QuestionOption {
+func readQuestionOption(o object) QuestionOption {
 	return QuestionOption{
 		Label:       o.text("label"),
 		Description: o.optText("description"),
@@ -257,7 +260,7 @@ func readQuestionOption(o *object) QuestionOption {
 	}
 }
 
-func readPermissionResponse(o *object) PermissionResponse {
+func readPermissionResponse(o object) PermissionResponse {
 	return PermissionResponse{
 		Call:     o.text("call"),
 		Decision: Decision(o.text("decision")),
@@ -269,7 +272,7 @@ func readPermissionResponse(o *object) PermissionResponse {
 	}
 }
 
-func readDecisionBy(o *object) DecisionBy {
+func readDecisionBy(o object) DecisionBy {
 	return DecisionBy{
 		Resolver:   Resolver(o.text("resolver")),
 		Rule:       o.optText("rule"),
@@ -279,7 +282,7 @@ func readDecisionBy(o *object) DecisionBy {
 	}
 }
 
-func readAgentConfigurationChanged(o *object) AgentConfigurationChanged {
+func readAgentConfigurationChanged(o object) AgentConfigurationChanged {
 	return AgentConfigurationChanged{
 		PermissionMode: PermissionMode(o.optText("permissionMode")),
 		Model:          o.optText("model"),
@@ -291,7 +294,7 @@ func readAgentConfigurationChanged(o *object) AgentConfigurationChanged {
 	}
 }
 
-func readConfigurationFrom(o *object) ConfigurationFrom {
+func readConfigurationFrom(o object) ConfigurationFrom {
 	return ConfigurationFrom{
 		PermissionMode: PermissionMode(o.optText("permissionMode")),
 		Model:          o.optText("model"),

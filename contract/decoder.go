@@ -6,23 +6,43 @@ import (
 	"strconv"
 )
 
+// decoder is the state of one Decode. The members of the objects that are being
+// read lie one behind the other in one list, which room saves from growing.
+type decoder struct {
+	faults  Faults
+	members []member
+	room    [20]member
+}
+
+func newDecoder() *decoder {
+	d := new(decoder)
+	d.members = d.room[:0]
+	return d
+}
+
 // object reads the members of one JSON object. Of members with the same name the
 // last one counts, as in JavaScript. A null stands for an absent member.
 //
 // The accessors collect faults with paths relative to the object; what they
 // return after one is the zero value.
 type object struct {
-	members []member
-	faults  *Faults
+	*decoder
+	v []byte
+	// first and last bound the object's members.
+	first, last int
 }
+
+// own are the object's members.
+func (o object) own() []member { return o.members[o.first:o.last] }
 
 // get returns the value of a member, nil when it is absent or null; found says
 // which of both.
-func (o *object) get(name string) (value []byte, found bool) {
-	for i := range o.members {
-		if m := &o.members[i]; string(m.name) == name {
+func (o object) get(name string) (value []byte, found bool) {
+	own := o.own()
+	for i := range own {
+		if m := &own[i]; m.isNamed(o.v, name) {
 			m.known, found = true, true
-			value = m.value
+			value = m.value(o.v)
 		}
 	}
 	if found && value[0] == 'n' {
@@ -32,7 +52,7 @@ func (o *object) get(name string) (value []byte, found bool) {
 }
 
 // require is get for a member that must be there.
-func (o *object) require(name, want string) []byte {
+func (o object) require(name, want string) []byte {
 	value, found := o.get(name)
 	if value == nil {
 		got := "nothing"
@@ -44,16 +64,16 @@ func (o *object) require(name, want string) []byte {
 	return value
 }
 
-func (o *object) text(name string) string {
+func (o object) text(name string) string {
 	return o.toText(name, o.require(name, "string"))
 }
 
-func (o *object) optText(name string) string {
+func (o object) optText(name string) string {
 	value, _ := o.get(name)
 	return o.toText(name, value)
 }
 
-func (o *object) toText(name string, value []byte) string {
+func (o object) toText(name string, value []byte) string {
 	switch {
 	case value == nil:
 		return ""
@@ -64,7 +84,7 @@ func (o *object) toText(name string, value []byte) string {
 	return text(value)
 }
 
-func (o *object) optTexts(name string) (list []string) {
+func (o object) optTexts(name string) (list []string) {
 	o.each(name, false, func(i int, element []byte) {
 		if element[0] != '"' {
 			o.faults.add("["+strconv.Itoa(i)+"]", "string", kindOf(element))
@@ -76,7 +96,7 @@ func (o *object) optTexts(name string) (list []string) {
 }
 
 // each yields the elements of an array. Faults that yield adds are put beneath name.
-func (o *object) each(name string, required bool, yield func(i int, element []byte)) {
+func (o object) each(name string, required bool, yield func(i int, element []byte)) {
 	value, _ := o.get(name)
 	if value == nil && required {
 		o.require(name, "array")
@@ -88,25 +108,25 @@ func (o *object) each(name string, required bool, yield func(i int, element []by
 		o.faults.add(name, "array", kindOf(value))
 		return
 	}
-	mark := len(*o.faults)
+	mark := len(o.faults)
 	elements(value, yield)
 	o.faults.under(mark, name)
 }
 
-func (o *object) integer(name string) int64 {
+func (o object) integer(name string) int64 {
 	return o.toInteger(name, o.require(name, "integer"))
 }
 
-func (o *object) optInteger(name string) int64 {
+func (o object) optInteger(name string) int64 {
 	value, _ := o.get(name)
 	return o.toInteger(name, value)
 }
 
 // size is an integer that fits an int on every platform the host runs on.
-func (o *object) size(name string) int    { return o.toSize(name, o.integer(name)) }
-func (o *object) optSize(name string) int { return o.toSize(name, o.optInteger(name)) }
+func (o object) size(name string) int    { return o.toSize(name, o.integer(name)) }
+func (o object) optSize(name string) int { return o.toSize(name, o.optInteger(name)) }
 
-func (o *object) toSize(name string, n int64) int {
+func (o object) toSize(name string, n int64) int {
 	if int64(int(n)) != n {
 		o.faults.add(name, "integer of "+strconv.Itoa(strconv.IntSize)+" bits", strconv.FormatInt(n, 10))
 		return 0
@@ -116,7 +136,7 @@ func (o *object) toSize(name string, n int64) int {
 
 // toInteger keeps all 64 bits. It takes 1e3 and 2.0 too: some peers only have
 // floating point.
-func (o *object) toInteger(name string, value []byte) int64 {
+func (o object) toInteger(name string, value []byte) int64 {
 	if value == nil {
 		return 0
 	}
@@ -137,7 +157,7 @@ func (o *object) toInteger(name string, value []byte) int64 {
 	return 0
 }
 
-func (o *object) optNumber(name string) *float64 {
+func (o object) optNumber(name string) *float64 {
 	value, _ := o.get(name)
 	if value == nil {
 		return nil
@@ -155,12 +175,12 @@ func (o *object) optNumber(name string) *float64 {
 	return &f
 }
 
-func (o *object) flag(name string) bool {
+func (o object) flag(name string) bool {
 	v := o.optBoolean(name)
 	return v != nil && *v
 }
 
-func (o *object) optBoolean(name string) *bool {
+func (o object) optBoolean(name string) *bool {
 	value, _ := o.get(name)
 	switch {
 	case value == nil:
@@ -174,16 +194,16 @@ func (o *object) optBoolean(name string) *bool {
 }
 
 // object returns a copy of a member that must be a JSON object.
-func (o *object) object(name string) jsontext.Value {
+func (o object) object(name string) jsontext.Value {
 	return o.toObject(name, o.require(name, "object"))
 }
 
-func (o *object) optObject(name string) jsontext.Value {
+func (o object) optObject(name string) jsontext.Value {
 	value, _ := o.get(name)
 	return o.toObject(name, value)
 }
 
-func (o *object) toObject(name string, value []byte) jsontext.Value {
+func (o object) toObject(name string, value []byte) jsontext.Value {
 	switch {
 	case value == nil:
 		return nil
@@ -195,7 +215,7 @@ func (o *object) toObject(name string, value []byte) jsontext.Value {
 }
 
 // optRaw returns a copy of a member of any type, null included.
-func (o *object) optRaw(name string) jsontext.Value {
+func (o object) optRaw(name string) jsontext.Value {
 	value, found := o.get(name)
 	if found && value == nil {
 		return jsontext.Value("null")
@@ -205,31 +225,31 @@ func (o *object) optRaw(name string) jsontext.Value {
 
 // rest returns the members that no accessor read as one object, nil when there
 // are none.
-func (o *object) rest() jsontext.Value {
+func (o object) rest() jsontext.Value {
 	size := 0
-	for _, m := range o.members {
+	for _, m := range o.own() {
 		if !m.known {
-			size += len(m.whole) + 1
+			size += len(m.whole(o.v)) + 1
 		}
 	}
 	if size == 0 {
 		return nil
 	}
 	rest := append(make(jsontext.Value, 0, size+1), '{')
-	for _, m := range o.members {
+	for _, m := range o.own() {
 		if m.known {
 			continue
 		}
 		if len(rest) > 1 {
 			rest = append(rest, ',')
 		}
-		rest = append(rest, m.whole...)
+		rest = append(rest, m.whole(o.v)...)
 	}
 	return append(rest, '}')
 }
 
 // nested reads a member that is an object into a new T, nil when it is absent.
-func nested[T any](o *object, name string, read func(*object) T) *T {
+func nested[T any](o object, name string, read func(object) T) *T {
 	value, _ := o.get(name)
 	if value == nil {
 		return nil
@@ -238,29 +258,33 @@ func nested[T any](o *object, name string, read func(*object) T) *T {
 		o.faults.add(name, "object", kindOf(value))
 		return nil
 	}
-	mark := len(*o.faults)
-	v := inside(value, o.faults, read)
+	mark := len(o.faults)
+	v := inside(o.decoder, value, read)
 	o.faults.under(mark, name)
 	return &v
 }
 
 // nestedList reads a member that is an array of objects.
-func nestedList[T any](o *object, name string, required bool, read func(*object) T) (list []T) {
+func nestedList[T any](o object, name string, required bool, read func(object) T) (list []T) {
 	o.each(name, required, func(i int, element []byte) {
-		mark := len(*o.faults)
+		mark := len(o.faults)
 		if element[0] != '{' {
 			o.faults.add("", "object", kindOf(element))
 		} else {
-			list = append(list, inside(element, o.faults, read))
+			list = append(list, inside(o.decoder, element, read))
 		}
 		o.faults.underIndex(mark, i)
 	})
 	return list
 }
 
-func inside[T any](value []byte, faults *Faults, read func(*object) T) T {
-	var room [12]member
-	return read(&object{members: members(room[:0], value), faults: faults})
+// inside reads the object value.
+func inside[T any](d *decoder, value []byte, read func(object) T) T {
+	first := len(d.members)
+	d.members = members(d.members, value)
+	v := read(object{decoder: d, v: value, first: first, last: len(d.members)})
+	d.members = d.members[:first]
+	return v
 }
 
 func clone(v []byte) jsontext.Value {

@@ -35,7 +35,10 @@ func (e Envelope) AppendJSON(b []byte) ([]byte, error) {
 		w.extra(e.Extra, reflect.TypeFor[wireEnvelope]())
 	}
 	w.b = append(w.b, '}')
-	if tooDeep(w.b[start:]) {
+	switch line := w.b[start:]; {
+	case len(line) > maxSize:
+		w.faults.add("", "at most 2 GiB", "more")
+	case tooDeep(line):
 		w.faults.add("", "nesting of at most 9000 levels", "more")
 	}
 	if len(w.faults) > 0 {

@@ -321,7 +321,8 @@ func (w *encoder) writeUnknown(v Unknown) {
 		w.faults.add("", "JSON object", describe(v.Body))
 		return
 	}
-	t, found := typeOf(members(nil, trimSpace(good)))
+	object := trimSpace(good)
+	t, found := typeOf(object, members(nil, object))
 	if !found || t != v.T {
 		w.faults.add("t", quoted(string(v.T)), quoted(string(t)))
 		return

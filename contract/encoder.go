@@ -142,15 +142,16 @@ func (w *encoder) extra(v jsontext.Value, known reflect.Type, also ...string) {
 		w.faults.add("extra", "JSON object", describe(v))
 		return
 	}
-	for _, m := range members(nil, trimSpace(good)) {
-		if name := string(m.name); hasMember(known, name) || slices.Contains(also, name) {
+	good = trimSpace(good)
+	for _, m := range members(nil, good) {
+		if name := m.name(good); hasMember(known, name) || slices.Contains(also, name) {
 			w.faults.add(name, "member once", "it in Extra too")
 			continue
 		}
 		if w.b[len(w.b)-1] != '{' {
 			w.b = append(w.b, ',')
 		}
-		w.b = append(w.b, m.whole...)
+		w.b = append(w.b, m.whole(good)...)
 	}
 }
 

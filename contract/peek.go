@@ -7,38 +7,39 @@ import "bytes"
 // Decode accepts it is the type that Decode finds, for any other it is anything,
 // often empty.
 func PeekType(line []byte) EventType {
-	ev := peek(line, "ev")
-	if len(ev) == 0 || ev[0] != '{' {
-		return ""
-	}
-	t := peek(ev, "t")
+	t, _ := peek(line, skipSpace(line, 0), "ev", "t")
 	if len(t) < 2 || t[0] != '"' {
 		return ""
 	}
 	return eventType(t)
 }
 
-// peek finds the value of the last member called name in the object v. Broken
-// JSON ends the search.
-func peek(v []byte, name string) (value []byte) {
-	i := skipSpace(v, 0)
+// peek follows names into the object at i, in one pass. It returns the value, nil
+// when there is none, and the index after the object. Of members with the same
+// name the last one counts. Broken JSON ends the search.
+func peek(v []byte, i int, names ...string) (value []byte, end int) {
 	if i >= len(v) || v[i] != '{' {
-		return nil
+		return nil, skipValue(v, i)
 	}
 	for i++; ; i++ {
 		start := skipSpace(v, i)
-		end := skipValue(v, start)
+		end = skipValue(v, start)
 		colon := skipSpace(v, end)
 		if end <= start+1 || v[start] != '"' || colon >= len(v) || v[colon] != ':' {
-			return value
+			return value, min(end+1, len(v)) // behind the closing brace, if this is one
 		}
 		from := skipSpace(v, colon+1)
-		to := skipValue(v, from)
-		if isName(v[start:end], name) {
-			value = v[from:to]
+		switch {
+		case !isName(v[start:end], names[0]):
+			i = skipValue(v, from)
+		case len(names) == 1:
+			i = skipValue(v, from)
+			value = v[from:i]
+		default:
+			value, i = peek(v, from, names[1:]...)
 		}
-		if i = skipSpace(v, to); i >= len(v) || v[i] != ',' {
-			return value
+		if i = skipSpace(v, i); i >= len(v) || v[i] != ',' {
+			return value, min(i+1, len(v))
 		}
 	}
 }

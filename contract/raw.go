@@ -3,6 +3,7 @@ package contract
 import (
 	"bytes"
 	"encoding/json/jsontext"
+	"math"
 	"unicode/utf8"
 )
 
@@ -11,6 +12,10 @@ import (
 // distance leaves room for what envelopes are wrapped in. Encode and Decode
 // refuse a deeper one.
 const maxDepth = 9_000
+
+// maxSize bounds an envelope, in bytes, so that places in it fit 32 bits. Encode
+// and Decode refuse a larger one; the host cuts output far below it.
+const maxSize = math.MaxInt32
 
 // replacement is U+FFFD in UTF-8.
 const replacement = "\uFFFD"
@@ -22,8 +27,11 @@ func CleanJSON(v jsontext.Value) (_ jsontext.Value, ok bool) { return repaired(v
 
 // repaired returns v when it is one valid JSON value, in valid UTF-8, without
 // unpaired surrogates and line ends; else a copy mended to be so. Duplicate
-// names stay. ok is false when v is not JSON at all.
+// names stay. ok is false when v is not JSON at all, or too large.
 func repaired(v jsontext.Value) (_ jsontext.Value, ok bool) {
+	if len(v) > maxSize {
+		return nil, false
+	}
 	if v.IsValid(jsontext.AllowDuplicateNames(true)) {
 		// Strings hold no raw line ends in valid JSON, so any is white space.
 		if bytes.IndexByte(v, '\n') < 0 && bytes.IndexByte(v, '\r') < 0 {

@@ -5,29 +5,43 @@ import (
 	"encoding/json/jsontext"
 )
 
-// member is one member of a JSON object. Its slices alias the object's text.
+// member is one member of a JSON object, as places in the object's text: small,
+// since decoding makes many.
 type member struct {
-	name  []byte // without quotes, escapes resolved
-	value []byte
-	whole []byte // name, colon and value as they were written
-	known bool   // read by an accessor of object
+	start, nameEnd int32 // the name with its quotes
+	from, to       int32 // the value
+	escaped        bool
+	known          bool
 }
 
+// isNamed compares the name, whose escapes are resolved.
+func (m *member) isNamed(v []byte, name string) bool {
+	if m.escaped {
+		return m.name(v) == name
+	}
+	return string(v[m.start+1:m.nameEnd-1]) == name
+}
+
+// name is the name, escapes resolved.
+func (m *member) name(v []byte) string { return text(v[m.start:m.nameEnd]) }
+
+// value is the value as it was written.
+func (m *member) value(v []byte) []byte { return v[m.from:m.to] }
+
+// whole is name, colon and value as they were written.
+func (m *member) whole(v []byte) []byte { return v[m.start:m.to] }
+
 // members appends the members of the object v, which is valid JSON, to list. It
-// trusts v; callers check it once for the whole line.
+// trusts v; callers check it, and that it is at most maxSize, once for the line.
 func members(list []member, v []byte) []member {
 	i := skipSpace(v, 1)
 	for v[i] != '}' {
 		start := i
 		end := skipString(v, i)
-		name := v[start+1 : end-1]
-		if bytes.IndexByte(name, '\\') >= 0 {
-			name = unquote(v[start:end])
-		}
-		colon := skipSpace(v, end)
-		from := skipSpace(v, colon+1)
+		from := skipSpace(v, skipSpace(v, end)+1)
 		to := skipValue(v, from)
-		list = append(list, member{name: name, value: v[from:to], whole: v[start:to]})
+		escaped := bytes.IndexByte(v[start:end], '\\') >= 0
+		list = append(list, member{start: int32(start), nameEnd: int32(end), from: int32(from), to: int32(to), escaped: escaped})
 		i = skipSpace(v, to)
 		if v[i] == ',' {
 			i = skipSpace(v, i+1)

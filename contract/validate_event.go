@@ -185,16 +185,16 @@ func (c *checker) onlyDraft(e Envelope) {
 func (c *checker) surplus(path string, whole, left []byte, reported int) {
 	kept := make(map[string][]byte)
 	for _, m := range members(nil, left) {
-		kept[string(m.name)] = m.value
+		kept[m.name(left)] = m.value(left)
 	}
 	for _, m := range members(nil, whole) {
-		name := path + string(m.name)
-		value, ok := kept[string(m.name)]
-		switch {
+		name := path + m.name(whole)
+		value, ok := kept[m.name(whole)]
+		switch had := m.value(whole); {
 		case !ok && !c.faults[:reported].at(name):
-			c.fault("profile", name, "nothing beyond the draft", kindOf(m.value))
-		case ok && m.value[0] == '{' && string(value) != string(m.value):
-			c.surplus(name+".", m.value, value, reported)
+			c.fault("profile", name, "nothing beyond the draft", kindOf(had))
+		case ok && had[0] == '{' && string(value) != string(had):
+			c.surplus(name+".", had, value, reported)
 		}
 	}
 }
