@@ -421,6 +421,7 @@ func TestStartErrors(t *testing.T) {
 			want string
 		}{
 			{"nothing", Spec{}, nil, "want a command"},
+			{"relative", Spec{Argv: []string{"bash"}}, os.ErrInvalid, "not an absolute path"},
 			{"missing", Spec{Argv: []string{filepath.Join(dir, "missing")}}, os.ErrNotExist, "no such file"},
 			{"directory", Spec{Argv: []string{dir}}, os.ErrPermission, "it is a directory"},
 			{"not executable", Spec{Argv: []string{file("plain", "x", 0o644)}}, os.ErrPermission, "it is not executable"},

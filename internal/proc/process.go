@@ -24,7 +24,8 @@ const (
 	killLimit = sweepLimit + 2*time.Second
 )
 
-// Launch says what process to start. It is the part of Spec below pipes.
+// Launch says what process to start. It is the part of Spec below pipes; see there
+// for the fields that have the same name.
 type Launch struct {
 	Argv []string
 	Env  []string
@@ -64,7 +65,7 @@ type tree interface {
 // later nothing happens to the process. The error is a *StartError when the
 // command is at fault.
 func StartProcess(ctx context.Context, l Launch) (*Process, error) {
-	if err := checkStrings(l.Argv, l.Env, l.Dir); err != nil {
+	if err := check(l.Argv, l.Env, l.Dir); err != nil {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {

@@ -240,7 +240,7 @@ func readMessage(r io.Reader) (kind byte, number int, err error) {
 const maxLaunch = 8 << 20
 
 // sendLaunch writes what the shim starts: strings with a NUL after each, which
-// checkStrings keeps out of them: directory, number of arguments, arguments,
+// check keeps out of them: directory, number of arguments, arguments,
 // environment.
 func sendLaunch(w io.Writer, l Launch) error {
 	var b strings.Builder

@@ -3,6 +3,8 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -32,8 +34,8 @@ const (
 // Spec says what to start and how to treat it. Zero durations and sizes mean
 // the defaults; negative ones mean none: no wait, no tail.
 type Spec struct {
-	// Argv is the command. Argv[0] is a path to the executable (see Resolve);
-	// it is not looked up.
+	// Argv is the command. Argv[0] is the absolute path of the executable (see
+	// Resolve); it is not looked up.
 	Argv []string
 	// Env is the child's whole environment as KEY=value (see internal/childenv),
 	// but for MarkerName, which is added. Nil is an empty environment.
@@ -141,10 +143,14 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// checkStrings refuses what the system can't pass on: a NUL would cut a string.
-func checkStrings(argv, env []string, dir string) error {
+// check refuses what would be started as something else: a relative path depends
+// on whose directory it is taken from, a NUL cuts a string.
+func check(argv, env []string, dir string) error {
 	if len(argv) == 0 || argv[0] == "" {
 		return errors.New("starting a child: want a command, got none")
+	}
+	if !filepath.IsAbs(argv[0]) {
+		return &StartError{Path: argv[0], Reason: "it is not an absolute path", Err: fs.ErrInvalid}
 	}
 	for _, list := range [][]string{argv, env, {dir}} {
 		for _, s := range list {
