@@ -1,0 +1,149 @@
+package gemini
+
+import (
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/internal/rawjson"
+)
+
+// Machine is what Launch looks at.
+type Machine struct {
+	// OS is like runtime.GOOS.
+	OS string
+	// ReadFile reads a settings file.
+	ReadFile func(name string) ([]byte, error)
+	// Insecure says why Gemini CLI would skip a settings file in a directory that
+	// need not exist yet, empty when it would take it.
+	Insecure func(dir string) string
+}
+
+func thisMachine() Machine {
+	return Machine{OS: runtime.GOOS, ReadFile: os.ReadFile, Insecure: insecure}
+}
+
+// Variables of Gemini CLI.
+const (
+	systemSettingsVar = "GEMINI_CLI_SYSTEM_SETTINGS_PATH"
+	systemDefaultsVar = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"
+)
+
+// launch is the hook that says how Gemini CLI is started.
+func (m Machine) launch(req adapters.LaunchRequest, l *adapters.Launch) error {
+	env := func(name, value string) { l.Env = append(l.Env, adapters.Pair{Name: name, Value: value}) }
+	env("GEMINI_CLI_NO_RELAUNCH", "1")
+	// In a terminal of its own the output of a shell command is not told.
+	env("GEMINI_PTY_INFO", "child_process")
+	tmp := filepath.Join(req.StateDir, "tmp")
+	env("TMPDIR", tmp)
+	l.Files = append(l.Files, adapters.LaunchFile{
+		Path: filepath.Join(tmp, "README"), Data: []byte("Temporary files of one Gemini CLI session.\n"),
+	})
+	if req.Options.Settings["trust"] == "yes" {
+		env("GEMINI_CLI_TRUST_WORKSPACE", "true")
+	}
+	for _, dir := range req.Options.Dirs {
+		l.Argv = append(l.Argv, "--include-directories", dir)
+	}
+	return m.overlay(req, l)
+}
+
+// overlay puts our settings above the user's, where Gemini CLI takes them.
+func (m Machine) overlay(req adapters.LaunchRequest, l *adapters.Launch) error {
+	dir := filepath.Join(req.StateDir, "gemini")
+	if why := m.Insecure(dir); why != "" {
+		if o := req.Options; (o.Resume != "" || o.Continue) && !m.keepsSessions(req) {
+			l.Notices = append(l.Notices, fmt.Sprintf(
+				"Gemini CLI deletes a session's history at the start after the one that resumed it. To keep it, set "+
+					"general.sessionRetention.enabled to false in ~/.gemini/settings.json. (It takes no settings from %s: %s.)", dir, why))
+		}
+		return nil
+	}
+	settingsPath, defaultsPath := m.systemPaths(req)
+	system, err := m.readSettings(settingsPath)
+	if err != nil {
+		return err
+	}
+	defaults, err := m.readSettings(defaultsPath)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		variable, name string
+		data           jsontext.Value
+	}{
+		{systemSettingsVar, "settings.json", merge(system, overrides(req.Options))},
+		{systemDefaultsVar, "system-defaults.json", merge(softDefaults(req), defaults)},
+	} {
+		path := filepath.Join(dir, f.name)
+		l.Env = append(l.Env, adapters.Pair{Name: f.variable, Value: path})
+		l.Files = append(l.Files, adapters.LaunchFile{Path: path, Data: append(f.data, '\n')})
+	}
+	return nil
+}
+
+// systemPaths are the files that an administrator may have, which ours replace.
+func (m Machine) systemPaths(req adapters.LaunchRequest) (settings, defaults string) {
+	getenv := func(name string) string {
+		if req.Getenv == nil {
+			return ""
+		}
+		return req.Getenv(name)
+	}
+	if settings = getenv(systemSettingsVar); settings == "" {
+		switch m.OS {
+		case "darwin":
+			settings = "/Library/Application Support/GeminiCli/settings.json"
+		case "windows":
+			settings = `C:\ProgramData\gemini-cli\settings.json`
+		default:
+			settings = "/etc/gemini-cli/settings.json"
+		}
+	}
+	if defaults = getenv(systemDefaultsVar); defaults == "" {
+		defaults = filepath.Join(filepath.Dir(settings), "system-defaults.json")
+	}
+	return settings, defaults
+}
+
+// readSettings reads a settings file of an administrator; a missing one is empty.
+// One that cannot be read stops the launch: going on without it could lift what
+// it forbids.
+func (m Machine) readSettings(path string) (jsontext.Value, error) {
+	data, err := m.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return jsontext.Value("{}"), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the system's settings of Gemini CLI: %w", err)
+	}
+	v, err := rawjson.Parse(withoutComments(data))
+	if err != nil || v.Kind() != rawjson.Object {
+		return nil, fmt.Errorf("system settings of Gemini CLI in %s: want a JSON object", path)
+	}
+	return v.Clean(), nil
+}
+
+// keepsSessions reports whether the user's own settings keep resumed sessions.
+func (m Machine) keepsSessions(req adapters.LaunchRequest) bool {
+	if req.Getenv == nil {
+		return false
+	}
+	home := req.Getenv("GEMINI_CLI_HOME")
+	if home == "" {
+		home = req.Getenv("HOME")
+	}
+	data, err := m.ReadFile(filepath.Join(home, ".gemini", "settings.json"))
+	if err != nil {
+		return false
+	}
+	v, err := rawjson.Parse(withoutComments(data))
+	enabled := v.Get("general", "sessionRetention", "enabled")
+	return err == nil && enabled.Kind() == rawjson.Bool && !enabled.True()
+}
