@@ -106,7 +106,7 @@ func readFileRef(o object) FileRef {
 	return FileRef{
 		Ref:   o.text("ref"),
 		Name:  o.optText("name"),
-		Size:  o.optInteger("size"),
+		Size:  o.optCount("size"),
 		MIME:  o.optText("mime"),
 		Extra: o.rest(),
 	}
@@ -116,7 +116,7 @@ func readFile(o object) File {
 	return File{
 		Ref:   o.text("ref"),
 		Name:  o.text("name"),
-		Size:  o.integer("size"),
+		Size:  o.count("size"),
 		Image: nested(o, "image", readImage),
 		Extra: o.rest(),
 	}
@@ -143,12 +143,12 @@ func readTurnEnd(o object) TurnEnd {
 
 func readUsage(o object) Usage {
 	return Usage{
-		InputTokens:      o.integer("inputTokens"),
-		OutputTokens:     o.integer("outputTokens"),
+		InputTokens:      o.count("inputTokens"),
+		OutputTokens:     o.count("outputTokens"),
 		Cost:             o.optNumber("cost"),
-		ReasoningTokens:  o.optInteger("reasoningTokens"),
-		CacheReadTokens:  o.optInteger("cacheReadTokens"),
-		CacheWriteTokens: o.optInteger("cacheWriteTokens"),
+		ReasoningTokens:  o.optCount("reasoningTokens"),
+		CacheReadTokens:  o.optCount("cacheReadTokens"),
+		CacheWriteTokens: o.optCount("cacheWriteTokens"),
 		Extra:            o.rest(),
 	}
 }

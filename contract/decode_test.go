@@ -119,10 +119,10 @@ func TestDecodeFaults(t *testing.T) {
 		{"type of the wrong type", line(`{"t":"text","t":7}`), "ev.t: want string, got number"},
 		{
 			"token counts", line(`{"t":"turn-end","status":"completed","usage":{"inputTokens":"5","outputTokens":1.5,"cost":"free"}}`),
-			"ev.usage.inputTokens: want integer, got string; ev.usage.outputTokens: want integer, got 1.5; ev.usage.cost: want number, got string",
+			"ev.usage.inputTokens: want integer >= 0, got string; ev.usage.outputTokens: want integer >= 0, got 1.5; ev.usage.cost: want number, got string",
 		},
-		{"beyond 64 bits", line(`{"t":"file","ref":"r","name":"n","size":9223372036854775808}`), "ev.size: want integer, got 9223372036854775808"},
-		{"beyond 2^53 as a float", line(`{"t":"file","ref":"r","name":"n","size":1e17}`), "ev.size: want integer, got 1e17"},
+		{"beyond 64 bits", line(`{"t":"file","ref":"r","name":"n","size":9223372036854775808}`), "ev.size: want integer >= 0, got 9223372036854775808"},
+		{"beyond 2^53 as a float", line(`{"t":"file","ref":"r","name":"n","size":1e17}`), "ev.size: want integer >= 0, got 1e17"},
 		{"cost out of range", line(`{"t":"turn-end","status":"completed","usage":{"inputTokens":5,"outputTokens":1,"cost":1e999}}`), "ev.usage.cost: want number, got 1e999"},
 		{"args", line(`{"t":"tool-call-start","call":"c","name":"n","title":"t","description":"d","args":[1]}`), "ev.args: want object, got array"},
 		{"answers", line(`{"t":"permission-response","call":"c","decision":"allow-once","answers":"yes"}`), "ev.answers: want object, got string"},

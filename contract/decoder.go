@@ -114,17 +114,22 @@ func (o object) each(name string, required bool, yield func(i int, element []byt
 }
 
 func (o object) integer(name string) int64 {
-	return o.toInteger(name, o.require(name, "integer"))
+	return o.toInteger(name, "integer", o.require(name, "integer"))
 }
 
-func (o object) optInteger(name string) int64 {
+// count is an integer that is never negative, which is Validate's to check.
+func (o object) count(name string) int64 {
+	return o.toInteger(name, "integer >= 0", o.require(name, "integer >= 0"))
+}
+
+func (o object) optCount(name string) int64 {
 	value, _ := o.get(name)
-	return o.toInteger(name, value)
+	return o.toInteger(name, "integer >= 0", value)
 }
 
-// size is an integer that fits an int on every platform the host runs on.
-func (o object) size(name string) int    { return o.toSize(name, o.integer(name)) }
-func (o object) optSize(name string) int { return o.toSize(name, o.optInteger(name)) }
+// size is a count that fits an int on every platform the host runs on.
+func (o object) size(name string) int    { return o.toSize(name, o.count(name)) }
+func (o object) optSize(name string) int { return o.toSize(name, o.optCount(name)) }
 
 func (o object) toSize(name string, n int64) int {
 	if int64(int(n)) != n {
@@ -136,11 +141,10 @@ func (o object) toSize(name string, n int64) int {
 
 // toInteger keeps all 64 bits. It takes 1e3 and 2.0 too: some peers only have
 // floating point.
-func (o object) toInteger(name string, value []byte) int64 {
+func (o object) toInteger(name, want string, value []byte) int64 {
 	if value == nil {
 		return 0
 	}
-	const want = "integer"
 	if kindOf(value) != "number" {
 		o.faults.add(name, want, kindOf(value))
 		return 0

@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"bytes"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 )
 
 // FuzzDecode: never panics; what decodes encodes again, into one clean line that
-// decodes to the same; PeekType agrees.
+// decodes to the same; PeekType agrees; what Strict makes of it is the draft's.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(hotLine))
 	f.Add([]byte(line(`{"t":"text","text":"\ud83d","x":"\ud800\u0041","x":1}`)))
@@ -43,6 +44,14 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || !reflect.DeepEqual(third, again) {
 			t.Errorf("decoded differently: %+v, %v\nthen                 %+v", again, err, third)
 		}
+		if s, ok := contract.Strict(e); ok {
+			line, err := contract.Encode(s)
+			if err != nil {
+				t.Fatalf("Encode of Strict = %v", err)
+			}
+			checkLine(t, line)
+			checkDraftOnly(t, line)
+		}
 	})
 }
 
@@ -68,6 +77,32 @@ func FuzzEncodeRaw(f *testing.F) {
 			if strings.Count(raw, "[") < 1000 && strings.Count(raw, "{") < 1000 {
 				if _, err := contract.Decode(line); err != nil {
 					t.Errorf("Decode refuses what Encode wrote: %v\n%s", err, line)
+				}
+			}
+		}
+	})
+}
+
+// FuzzValidator: no stream of lines panics it, in either profile, and what it
+// finds it can say.
+func FuzzValidator(f *testing.F) {
+	f.Add([]byte(hotLine + "\n" + hotLine))
+	f.Add([]byte(line(`{"t":"turn-start"}`) + "\n" + line(`{"t":"turn-end","status":"x"}`)))
+	f.Add([]byte(line(`{"t":"subagent-start","agentId":"s1"}`) + "\n\n{}\n" + line(`{"t":"subagent-stop","agentId":"s1"}`)))
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		for _, p := range []contract.Profile{contract.ProfileExtended, contract.ProfileStrict} {
+			v, n := contract.NewValidator(p), 0
+			for l := range bytes.Lines(stream) {
+				n++
+				for _, f := range v.CheckLine(n, l) {
+					if f.Line != n || f.Want == "" || f.Got == "" {
+						t.Errorf("fault %+v of line %d: want a line, want and got", f, n)
+					}
+				}
+			}
+			for _, f := range v.Finish(n) {
+				if f.Rule == "" {
+					t.Errorf("fault %v at the end without a rule", f)
 				}
 			}
 		}

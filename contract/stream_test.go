@@ -1,6 +1,7 @@
 package contract_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,29 +40,39 @@ func TestStreamsAreValidInBothProfiles(t *testing.T) {
 	})
 }
 
-// TestStrictOfAnything: what Strict makes of any envelope has the draft's members
-// alone, whatever else is wrong with it.
-func TestStrictOfAnything(t *testing.T) {
+// TestBrokenStreamsAreNoticed: a valid stream with one envelope left out or
+// written twice has faults.
+func TestBrokenStreamsAreNoticed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		e := contracttest.Arbitrary().Draw(t, "envelope")
-		before, err := contract.Encode(e)
-		if err != nil {
-			t.Fatalf("Encode = %v", err)
-		}
-		s, ok := contract.Strict(e)
-		if !ok {
-			return
-		}
-		faults, _ := contract.Validate(s, contract.ProfileStrict).(contract.Faults)
-		for _, f := range faults {
-			if f.Rule == "profile" {
-				t.Errorf("Strict leaves: %v", f)
+		stream := contracttest.Stream().Draw(t, "stream")
+		var places []int
+		for i, e := range stream {
+			switch e.Event.(type) {
+			case contract.TurnStart, contract.TurnEnd, contract.ToolCallStart, contract.ToolCallEnd, contract.PermissionRequest,
+				contract.PermissionResponse, contract.SubagentStart, contract.SubagentStop:
+				places = append(places, i)
 			}
 		}
-		if after, err := contract.Encode(e); err != nil || string(after) != string(before) {
-			t.Errorf("Strict changed its argument: %s, then %s, %v", before, after, err)
+		if len(places) == 0 {
+			return
+		}
+		i := rapid.SampledFrom(places).Draw(t, "place")
+		if without := slices.Delete(slices.Clone(stream), i, i+1); faults(without) == 0 {
+			t.Errorf("no fault without envelope %d, %+v", i, stream[i])
+		}
+		if twice := slices.Insert(slices.Clone(stream), i, stream[i]); faults(twice) == 0 {
+			t.Errorf("no fault with envelope %d twice, %+v", i, stream[i])
 		}
 	})
+}
+
+// faults counts the faults of a stream.
+func faults(stream []contract.Envelope) (n int) {
+	v := contract.NewValidator(contract.ProfileExtended)
+	for i, e := range stream {
+		n += len(v.Check(i+1, e))
+	}
+	return n + len(v.Finish(len(stream)+1))
 }
 
 func sameEnvelope(t *rapid.T, a, b contract.Envelope) bool {

@@ -10,7 +10,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/contracttest"
 	"github.com/agenthost/agenthost/contract/render"
 	"github.com/agenthost/agenthost/contract/session/fold"
 )
@@ -110,4 +113,39 @@ type failing struct {
 func (f *failing) Write([]byte) (int, error) {
 	f.calls++
 	return 0, f.err
+}
+
+// TestDeltasChangeNothing: whatever pieces the agent's texts come in, and
+// whichever of them come at all from the start of a text on, the text is the
+// same as without deltas.
+func TestDeltasChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var out, notes, quiet, quietNotes bytes.Buffer
+		live, plain := render.NewText(&out, &notes, render.Options{}), render.NewText(&quiet, &quietNotes, render.Options{})
+		for _, e := range contracttest.Stream().Draw(t, "stream") {
+			text, ok := e.Event.(contract.Text)
+			if ok && e.Role == contract.RoleAgent && e.Subagent == "" && !text.Thinking {
+				rest := []rune(text.Text)
+				for len(rest) > 0 && rapid.Bool().Draw(t, "delta") {
+					n := rapid.IntRange(1, len(rest)).Draw(t, "length")
+					if err := live.Delta(fold.Delta{Text: string(rest[:n])}); err != nil {
+						t.Fatal(err)
+					}
+					rest = rest[n:]
+				}
+			}
+			if err := errors.Join(live.Envelope(e), plain.Envelope(e)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(live.Close(), plain.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if out.String() != quiet.String() {
+			t.Errorf("with deltas %q\nwithout     %q", out.String(), quiet.String())
+		}
+		if notes.String() != quietNotes.String() {
+			t.Errorf("notes with deltas %q\nwithout           %q", notes.String(), quietNotes.String())
+		}
+	})
 }
