@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -219,6 +220,7 @@ func TestReadersAndReloads(t *testing.T) {
 				case <-done:
 					return
 				default:
+					runtime.Gosched() // 20 readers that never rest starve the writer
 				}
 				c := live.Config()
 				if n := c.Limits.Restarts; c.NativeLog.Files != n || c.Agent("a").Model != fmt.Sprintf("m%d", n) {
