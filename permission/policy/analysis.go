@@ -45,6 +45,7 @@ type Analysis struct {
 	rest                []member
 	profiles            map[*shell.Command]*profile
 	unclear             string // why nothing may allow it
+	missing             bool   // what it is about is missing or empty
 }
 
 // went says where a script has gone by cd.
@@ -82,8 +83,11 @@ func (e Env) Analyse(q Request) *Analysis {
 	default:
 		a.name()
 	}
-	if len(a.items) == 0 && a.unclear == "" {
-		a.unclear = "there is nothing in it to judge"
+	if len(a.items) == 0 {
+		a.missing = true
+		if a.unclear == "" {
+			a.unclear = "there is nothing in it to judge"
+		}
 	}
 	return a
 }

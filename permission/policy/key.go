@@ -83,11 +83,15 @@ func settled(c *shell.Command) bool {
 // commandKey is the script in canonical spacing, the directories it runs in as
 // far as the call names them, and every other argument that may matter.
 func (a *Analysis) commandKey() (string, bool) {
-	if a.script == nil || a.script.Normal == "" {
+	if a.script == nil {
+		return "", false
+	}
+	normal := a.script.Normal()
+	if normal == "" {
 		return "", false
 	}
 	var b strings.Builder
-	b.WriteString(a.script.Normal)
+	b.WriteString(normal)
 	for i := range a.items {
 		// A link that leads elsewhere makes it another deed.
 		if pl := a.items[i].place; pl != nil {

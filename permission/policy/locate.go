@@ -122,14 +122,20 @@ func (e Env) readings(raw, cwd string) []string {
 		return []string{raw}
 	}
 	var out []string
-	if e.isAbs(cwd) {
-		out = append(out, cwd+"/"+raw)
-	}
-	if e.Home != "" && (raw == "~" || strings.HasPrefix(raw, "~/")) {
-		// Some tools expand ~, others take it for a name.
+	home := e.Home != "" && (raw == "~" || strings.HasPrefix(raw, "~/"))
+	if home {
 		out = append(out, e.Home+raw[1:])
 	}
+	// Some tools expand ~, others take it for a name, which there mostly is not.
+	if e.isAbs(cwd) && (!home || exists(cwd+"/~")) {
+		out = append(out, cwd+"/"+raw)
+	}
 	return out
+}
+
+func exists(p string) bool {
+	_, err := os.Lstat(p)
+	return err == nil
 }
 
 func (e Env) isAbs(p string) bool {
@@ -242,11 +248,11 @@ func below(p, dir string) (string, bool) {
 	if p == dir {
 		return "", true
 	}
-	if dir != "/" {
-		dir += "/"
+	if dir == "/" {
+		return strings.TrimPrefix(p, "/"), strings.HasPrefix(p, "/")
 	}
-	if !strings.HasPrefix(p, dir) {
+	if len(p) <= len(dir) || p[len(dir)] != '/' || !strings.HasPrefix(p, dir) {
 		return "", false
 	}
-	return p[len(dir):], true
+	return p[len(dir)+1:], true
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/permission/shell"
 )
 
 // ParseMode reads a permission mode; "" is default. Anything else is an error:
@@ -35,7 +36,7 @@ func byMode(e *Explanation, a *Analysis, mode contract.PermissionMode, risky boo
 	}
 	switch mode {
 	case contract.ModeBypassPermissions:
-		if LeavesPlan(a.req.Tool) || risky {
+		if LeavesPlan(a.req.Tool) || risky || a.empty() {
 			return false
 		}
 		return set(Allow)
@@ -62,6 +63,16 @@ func byMode(e *Explanation, a *Analysis, mode contract.PermissionMode, risky boo
 		return set(Deny)
 	}
 	return false
+}
+
+// empty reports whether a is about nothing, or about a thing without a name.
+func (a *Analysis) empty() bool {
+	for i := range a.items {
+		if it := &a.items[i]; it.place != nil && strings.TrimSpace(it.place.raw) == "" || it.address != nil && strings.TrimSpace(it.address.raw) == "" {
+			return true
+		}
+	}
+	return a.missing && (a.script == nil || a.script.Opaque == "" || a.script.Opaque == shell.Empty)
 }
 
 // LeavesPlan reports whether a use of tool is the request to leave plan mode.

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"net/url"
 	"path"
@@ -21,7 +22,7 @@ type address struct {
 
 // String is the address in canonical form.
 func (a address) String() string {
-	s := a.scheme + "://" + a.host + ":" + a.port + a.path
+	s := a.scheme + "://" + net.JoinHostPort(a.host, a.port) + a.path
 	if a.query != "" {
 		s += "?" + a.query
 	}
@@ -123,10 +124,12 @@ func parseURLPattern(text string) (urlPattern, error) {
 	if hasPath {
 		p.path = "/" + tail
 	}
-	if h, port, ok := strings.Cut(host, ":"); ok && !strings.HasPrefix(host, "[") {
+	if v6, port, ok := strings.Cut(host, "]"); ok && strings.HasPrefix(v6, "[") {
+		host, p.port = v6[1:], strings.TrimPrefix(port, ":")
+	} else if h, port, ok := strings.Cut(host, ":"); ok {
 		host, p.port = h, port
 	}
-	p.host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	p.host = strings.ToLower(strings.TrimSuffix(host, "."))
 	switch {
 	case p.host == "":
 		return p, errors.New("want HOST or HOST/PATH, got no host")

@@ -1,7 +1,8 @@
 package policy
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/agenthost/agenthost/contract"
@@ -172,23 +173,7 @@ func (p *Policy) restrict(kind Verdict, c *shell.Command, a *Analysis) (*Rule, c
 	if kind == Ask {
 		x = &p.asked
 	}
-	var list []entry
-	if blind(c) {
-		// It may run any program: every rule counts.
-		for _, es := range x.byProgram {
-			list = append(list, es...)
-		}
-	} else {
-		seen := map[string]bool{}
-		programs(c, func(name string) {
-			if !seen[name] {
-				seen[name] = true
-				list = append(list, x.byProgram[name]...)
-			}
-		})
-	}
-	list = append(list, x.general...)
-	sort.SliceStable(list, func(i, k int) bool { return list[i].order < list[k].order })
+	list := x.about(c)
 	var first *Rule
 	for i := range list {
 		e := &list[i]
@@ -211,6 +196,39 @@ func (p *Policy) restrict(kind Verdict, c *shell.Command, a *Analysis) (*Rule, c
 	}
 	return nil, no
 }
+
+// about are the entries that may be about c, in the order of their rules.
+func (x *commandIndex) about(c *shell.Command) []entry {
+	if blind(c) {
+		// It may run any program: every rule counts.
+		list := slices.Clone(x.general)
+		for _, es := range x.byProgram {
+			list = append(list, es...)
+		}
+		slices.SortStableFunc(list, byOrder)
+		return list
+	}
+	var names []string
+	programs(c, func(name string) {
+		if len(x.byProgram[name]) > 0 && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	})
+	switch {
+	case len(names) == 0:
+		return x.general
+	case len(names) == 1 && len(x.general) == 0:
+		return x.byProgram[names[0]]
+	}
+	list := slices.Clone(x.general)
+	for _, name := range names {
+		list = append(list, x.byProgram[name]...)
+	}
+	slices.SortStableFunc(list, byOrder)
+	return list
+}
+
+func byOrder(a, b entry) int { return cmp.Compare(a.order, b.order) }
 
 // programs calls f with the folded name of every program in c.
 func programs(c *shell.Command, f func(string)) {

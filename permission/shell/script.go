@@ -1,5 +1,11 @@
 package shell
 
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
 // Marks in Word.Text. Both are noncharacters of Unicode; a script that holds
 // one is opaque.
 const (
@@ -19,12 +25,24 @@ type Script struct {
 	Redirects []Redirect
 	// Chdirs are the changes of directory: cd, pushd, popd, chdir.
 	Chdirs []Chdir
-	// Normal is the script in canonical spacing, the same for scripts that differ
-	// in nothing but blanks. Empty when Opaque is set.
-	Normal string
 	// Opaque says why the script cannot be read at all, empty when it can.
 	// Commands may hold some of it nevertheless.
 	Opaque string
+
+	file *syntax.File
+}
+
+// Normal is the script in canonical spacing, the same for scripts that differ in
+// nothing but blanks. Empty when Opaque is set.
+func (s *Script) Normal() string {
+	if s.Opaque != "" || s.file == nil {
+		return ""
+	}
+	var b strings.Builder
+	if err := syntax.NewPrinter().Print(&b, s.file); err != nil {
+		return ""
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // Command is one simple command.

@@ -21,7 +21,7 @@ func markContaining(texts ...string) func([]Word) {
 // every command runs. After it, -c and -C are harmless.
 func markGitGlobal(words []Word) {
 	t := tool{short: "cC"}
-	end := tool{valued: []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path", "--super-prefix"}}.command(words)
+	end := tool{valued: gitValued()}.command(words)
 	if end < 0 {
 		end = len(words)
 	}

@@ -1,5 +1,15 @@
 package shell
 
+import "sync"
+
+// The tools with long tables, made once and never changed.
+var (
+	git  = sync.OnceValue(gitTool)
+	gogo = sync.OnceValue(goTool)
+	curl = sync.OnceValue(curlTool)
+	tar  = sync.OnceValue(tarTool)
+)
+
 // lookupTool gives what is known about a program. A program that is not listed
 // has no options that are known to be dangerous, and is not plain.
 //
@@ -36,9 +46,9 @@ func lookupTool(name string) (tool, bool) {
 	case "patch":
 		return tool{short: "oridDBVz", long: []string{"output", "reject-file", "input", "directory", "prefix"}}, true
 	case "git":
-		return gitTool(), true
+		return git(), true
 	case "go":
-		return goTool(), true
+		return gogo(), true
 	case "gofmt", "goimports", "gofumpt":
 		return tool{single: []string{"w", "cpuprofile", "memprofile", "trace"}}, true
 	case "find", "gfind":
@@ -73,7 +83,7 @@ func lookupTool(name string) (tool, bool) {
 				"openssl-config", "diagnostic-dir", "cpu-prof", "heap-prof", "report-directory", "redirect-warnings", "preload", "config", "cwd"},
 		}, true
 	case "tar", "gtar", "bsdtar":
-		return tarTool(), true
+		return tar(), true
 	case "zip":
 		return tool{single: []string{"TT", "T", "O", "m", "b"}, long: []string{"unzip-command", "output-file", "out", "move", "test"}}, true
 	case "rsync":
@@ -82,7 +92,7 @@ func lookupTool(name string) (tool, bool) {
 	case "ssh", "scp", "sftp":
 		return tool{short: "oSFJDELRwBP"}, true
 	case "curl":
-		return curlTool(), true
+		return curl(), true
 	case "wget", "wget2":
 		return tool{
 			short: "OoaPieBrmp",
@@ -177,6 +187,11 @@ func builtinTool(name string) tool {
 	return tool{}
 }
 
+// gitValued are git's options before the command that take the next word.
+func gitValued() []string {
+	return []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path", "--super-prefix"}
+}
+
 func gitTool() tool {
 	use := tool{words: []string{anyUse}}
 	clone := tool{short: "uco", long: []string{"upload-pack", "config", "template", "separate-git-dir"}}
@@ -185,7 +200,7 @@ func gitTool() tool {
 			"config-env", "git-dir", "work-tree", "output-directory", "extcmd", "export-marks", "filters", "template"},
 		// A transport helper runs what the address says.
 		prefixes: []string{"ext::", "fd::"},
-		valued:   []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path", "--super-prefix"},
+		valued:   gitValued(),
 		check:    markGitGlobal,
 		subs: map[string]tool{
 			"grep":          {short: "O"},
