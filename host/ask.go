@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -15,7 +16,7 @@ import (
 // ask is one open permission request.
 type ask struct {
 	// key is the Protocol's, id the mediator's, call the one in the stream.
-	key, id, call string
+	key, id, call, title string
 	// seq counts the asks of the session.
 	seq int
 	// answer is set once, by the mediator, before the loop hears of it.
@@ -31,7 +32,7 @@ func (s *Session) openAsk(d adapters.Draft, envs []contract.Envelope) {
 		return
 	}
 	s.ids++
-	a := &ask{key: d.Ask, id: env.ID, call: req.Call, seq: s.ids}
+	a := &ask{key: d.Ask, id: env.ID, call: req.Call, title: req.Title, seq: s.ids}
 	s.asks[a.key] = a
 	settle := func(ans permission.Answer) {
 		a.answer.Store(&ans)
@@ -72,9 +73,20 @@ func (s *Session) settled(a *ask) {
 		return
 	}
 	ans := s.record(a)
-	s.answer(adapters.Answer{
-		Ask: a.key, Decision: ans.Decision, Message: ans.Message, Args: ans.Args, Answers: ans.Answers,
-	})
+	decision := cmp.Or(ans.AgentDecision, ans.Decision)
+	s.answer(adapters.Answer{Ask: a.key, Decision: decision, Message: ans.Message, Args: ans.Args, Answers: ans.Answers})
+	if ans.Fail {
+		s.refuse(a.title)
+	}
+}
+
+// refuse ends the run because nobody was there to allow something: the turn is
+// aborted and counts as failed, and the session stops.
+func (s *Session) refuse(title string) {
+	s.turn.refused = &contract.Error{Code: contract.CodeAskRefused, Message: "nobody was there to allow it: " + title}
+	if err := s.abort(); err != nil {
+		s.log.Warn("aborting after a refused ask", "err", err)
+	}
 }
 
 // record writes the decision about a into the stream and closes a.
@@ -82,8 +94,9 @@ func (s *Session) record(a *ask) permission.Answer {
 	ans := *a.answer.Load()
 	delete(s.asks, a.key)
 	by := ans.By
+	// Recorded is Answers without the secrets.
 	envs := s.stamper.Response(contract.PermissionResponse{
-		Call: a.call, Decision: ans.Decision, By: &by, Message: ans.Message, Answers: ans.Answers, Args: ans.Args,
+		Call: a.call, Decision: ans.Decision, By: &by, Message: ans.Message, Answers: ans.Recorded, Args: ans.Args,
 	})
 	if len(envs) == 0 {
 		// The stamper closed it already; nothing of it may reach the agent.

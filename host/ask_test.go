@@ -25,6 +25,10 @@ func newDesk() *desk { return &desk{open: map[string]func(permission.Answer){}} 
 func (d *desk) Open(ask permission.Ask, settle func(permission.Answer)) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if strings.Contains(ask.Call, "fail") {
+		settle(permission.Answer{Decision: contract.RejectOnce, By: contract.DecisionBy{Resolver: contract.ByPolicy}, Fail: true})
+		return nil
+	}
 	if strings.Contains(ask.Call, "auto") {
 		settle(permission.Answer{Decision: contract.AllowOnce, By: contract.DecisionBy{Resolver: contract.ByPolicy}})
 		return nil
@@ -58,6 +62,8 @@ func (d *desk) Withdraw(id string, cause contract.Resolver) {
 		settle(permission.Answer{Decision: contract.RejectOnce, By: contract.DecisionBy{Resolver: cause}})
 	}
 }
+
+func (d *desk) SetMode(string, contract.PermissionMode, contract.DecisionBy) error { return nil }
 
 func (d *desk) pending() int {
 	d.mu.Lock()
@@ -236,5 +242,21 @@ func TestEditedArgsReachTheStream(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// on-ask fail: the turn fails with a code of its own, and the session ends.
+func TestRefusedAskEndsTheRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c, _ := asking(t)
+		st.mustSend(contract.Text{Text: "more"})
+		c.say("start fail", "ask fail k")
+		c.want("answer k reject-once")
+		c.want("abort")
+		c.say("done completed")
+		c.want("close")
+		<-st.Done()
+		check(t, st.stream(), "user:work", "turn-start", "user:more", "start:fail", "ask:fail", "answer:fail:reject-once:policy",
+			"end:fail:error", "turn-end:failed:ask-refused", "service:notice:host-stopped")
 	})
 }

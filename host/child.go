@@ -32,6 +32,8 @@ type StartSpec struct {
 	// MaxLine is the longest line taken, in bytes; longer ones are dropped and
 	// reported as Frame.Dropped.
 	MaxLine int
+	// StderrTail is how much of the end of its stderr is kept, in bytes.
+	StderrTail int
 	// StopGrace is how long a child may take after its input was closed, and
 	// again after SIGTERM.
 	StopGrace time.Duration
@@ -43,7 +45,7 @@ type Starter func(ctx context.Context, spec StartSpec) (Child, error)
 // StartProcess is the Starter of real processes: internal/proc over pipes.
 func StartProcess(ctx context.Context, spec StartSpec) (Child, error) {
 	c, err := proc.Start(ctx, proc.Spec{
-		Argv: spec.Argv, Env: spec.Env, Dir: spec.Dir, MaxLine: spec.MaxLine,
+		Argv: spec.Argv, Env: spec.Env, Dir: spec.Dir, MaxLine: spec.MaxLine, StderrTail: spec.StderrTail,
 		InputGrace: spec.StopGrace, TermGrace: spec.StopGrace, Supervise: true,
 	})
 	if err != nil {

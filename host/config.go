@@ -66,7 +66,12 @@ type Mediator interface {
 	Resolve(ctx context.Context, id string, r permission.Response) error
 	// Withdraw closes an ask without a decision. When it returns the ask is settled.
 	Withdraw(id string, cause contract.Resolver)
+	// SetMode changes the mode of a session. permission.ErrBypass refuses
+	// bypassPermissions without the local opt-in.
+	SetMode(session string, mode contract.PermissionMode, by contract.DecisionBy) error
 }
+
+var _ Mediator = (*permission.Mediator)(nil)
 
 // Limits bound what a session takes and waits for. A zero field means its default.
 type Limits struct {
@@ -76,6 +81,9 @@ type Limits struct {
 	// OutputBytes is the longest tool output in an envelope; longer ones are cut
 	// and marked. Default 256 KiB.
 	OutputBytes int
+	// StderrBytes is how much of the end of an agent's stderr is kept for error
+	// reports. Default 64 KiB.
+	StderrBytes int
 	// Start is how long an agent may take until its session is open. Default 2 min.
 	Start time.Duration
 	// Abort is how long an agent may take to end an aborted turn before it is

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
@@ -36,15 +37,19 @@ func (s *Session) launch(ctx context.Context) error {
 	}
 	s.effects.use(env)
 	child, err := s.cfg.Start(context.WithoutCancel(ctx), StartSpec{
-		Argv: argv, Env: env, Dir: s.cfg.Dir, MaxLine: s.cfg.Limits.LineBytes, StopGrace: s.cfg.Limits.Stop,
+		Argv: argv, Env: env, Dir: s.cfg.Dir, MaxLine: s.cfg.Limits.LineBytes,
+		StderrTail: s.cfg.Limits.StderrBytes, StopGrace: s.cfg.Limits.Stop,
 	})
 	if err != nil {
 		return &NotStartedError{Agent: s.cfg.Adapter, Err: err}
 	}
 	s.child, s.frames = child, child.Frames()
 	s.proto = s.cfg.Adapter.NewProtocol(adapters.SessionInfo{
-		ID: s.cfg.ID, Dir: s.cfg.Dir, Client: s.cfg.Client, Options: s.cfg.Options,
+		ID: s.cfg.ID, Dir: s.cfg.Dir, Client: s.cfg.Client, Options: s.cfg.Options, NativeOpened: s.nativeOpened(),
 	})
+	for _, n := range l.Notices {
+		s.service(contract.ServiceNotice, "", n)
+	}
 	s.state, s.shutting, s.gaveUp = opening, false, false
 	s.alarm.set(alarmStart, now().Add(s.cfg.Limits.Start))
 	s.log.Info("agent started", "session", s.cfg.ID, "agent", s.cfg.Adapter.Name())
@@ -52,6 +57,15 @@ func (s *Session) launch(ctx context.Context) error {
 		s.opened(adapters.Outcome{ID: openID, Err: &contract.Error{Code: contract.CodeStartFailed, Message: err.Error()}})
 	}
 	return nil
+}
+
+// nativeOpened is when the native session to resume was opened last, the zero
+// Time when that is not known.
+func (s *Session) nativeOpened() time.Time {
+	if s.meta.NativeOpened == 0 || s.cfg.Options.Resume != s.meta.Facts.NativeSession {
+		return time.Time{}
+	}
+	return time.UnixMilli(s.meta.NativeOpened)
 }
 
 // commandLine resolves the command and builds the child's environment.
@@ -139,6 +153,7 @@ func (s *Session) opened(o adapters.Outcome) {
 	if o.Err == nil {
 		s.state = open
 		s.meta.OpenError = nil
+		s.meta.NativeOpened = now().UnixMilli()
 		s.saveMeta()
 		s.log.Info("session open", "session", s.cfg.ID, "native", s.meta.Facts.NativeSession)
 		return

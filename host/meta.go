@@ -24,6 +24,8 @@ type Meta struct {
 	Title   string `json:"title,omitzero"`
 	Created int64  `json:"created"` // Unix ms
 	Updated int64  `json:"updated"` // Unix ms
+	// NativeOpened is when the agent last made or opened its own session, Unix ms.
+	NativeOpened int64 `json:"nativeOpened,omitzero"`
 	// Facts are what the agent told.
 	Facts adapters.Facts `json:"facts"`
 	// OpenError is why the agent's session could not be opened.
@@ -35,7 +37,8 @@ type Meta struct {
 func (m Meta) clone() Meta {
 	f := &m.Facts
 	f.Models, f.Modes, f.Thinkings = slices.Clone(f.Models), slices.Clone(f.Modes), slices.Clone(f.Thinkings)
-	f.Commands, f.Plan, f.AuthMethods = slices.Clone(f.Commands), slices.Clone(f.Plan), slices.Clone(f.AuthMethods)
+	f.Commands, f.Agents = slices.Clone(f.Commands), slices.Clone(f.Agents)
+	f.Plan, f.AuthMethods = slices.Clone(f.Plan), slices.Clone(f.AuthMethods)
 	return m
 }
 
@@ -58,6 +61,7 @@ func (s *Session) learn(f adapters.Facts) {
 	setList(&old.Modes, f.Modes)
 	setList(&old.Thinkings, f.Thinkings)
 	setList(&old.Commands, f.Commands)
+	setList(&old.Agents, f.Agents)
 	setList(&old.Plan, f.Plan)
 	setList(&old.AuthMethods, f.AuthMethods)
 	if f.ContextUsed != 0 {

@@ -75,7 +75,7 @@ func (s *Session) restore() error {
 	if data, err := os.ReadFile(filepath.Join(s.dir, metaFile)); err == nil {
 		var old Meta
 		if err := json.Unmarshal(data, &old); err == nil {
-			s.meta.Created, s.meta.Facts = old.Created, old.Facts
+			s.meta.Created, s.meta.Facts, s.meta.NativeOpened = old.Created, old.Facts, old.NativeOpened
 			if s.meta.Title == "" {
 				s.meta.Title = old.Title
 			}

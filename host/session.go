@@ -213,7 +213,14 @@ func (s *Session) Op(ctx context.Context, name string, params jsontext.Value) (j
 }
 
 // Configure changes the configuration and returns when the agent confirmed it.
-func (s *Session) Configure(ctx context.Context, c adapters.Configure) error {
+// bypassPermissions without the local opt-in is refused before the agent hears
+// of it, and the try is audited.
+func (s *Session) Configure(ctx context.Context, c adapters.Configure, by contract.DecisionBy) error {
+	if c.Mode == contract.ModeBypassPermissions && s.cfg.Mediator != nil {
+		if err := s.cfg.Mediator.SetMode(s.cfg.ID, c.Mode, by); err != nil {
+			return err
+		}
+	}
 	return s.await(ctx, func(done func(error)) {
 		c.ID = s.commandID()
 		s.command(c, func(o adapters.Outcome) { done(outcomeError(o)) }, done)

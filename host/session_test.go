@@ -340,7 +340,7 @@ func TestConfigure(t *testing.T) {
 			line := c.want("configure")
 			c.say("configured " + strings.Fields(line)[1])
 		}()
-		if err := st.Configure(t.Context(), adapters.Configure{Model: "big"}); err != nil {
+		if err := st.Configure(t.Context(), adapters.Configure{Model: "big"}, contract.DecisionBy{}); err != nil {
 			t.Error(err)
 		}
 		if _, err := st.Op(t.Context(), "rewind", nil); !errors.Is(err, errors.ErrUnsupported) {

@@ -44,7 +44,7 @@ func (s *Session) Submit(ctx context.Context, in Input) error {
 	case contract.AgentConfigurationChanged:
 		return s.Configure(ctx, adapters.Configure{
 			Mode: ev.PermissionMode, Model: ev.Model, ThinkingLevel: ev.ThinkingLevel, Sandbox: ev.Sandbox,
-		})
+		}, in.By)
 	case nil:
 		return errors.New("ev: want an event, got none")
 	default:

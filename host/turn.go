@@ -15,6 +15,8 @@ type turn struct {
 	sent, taken []string
 	// aborting says that the open turn was aborted.
 	aborting bool
+	// refused is why the open turn is to count as failed, nil when it is not.
+	refused *contract.Error
 	// ended counts the turns of this run.
 	ended int
 	last  contract.TurnStatus
@@ -93,8 +95,13 @@ func (s *Session) emit(d adapters.Draft) {
 			return
 		}
 		s.closeAsks(contract.ByTurnEnd)
+		if s.turn.refused != nil {
+			ev.Status, ev.Error = contract.TurnFailed, s.turn.refused
+		}
 		d.Event = s.priced(ev)
 		defer s.turnEnded(ev.Status)
+	case contract.AgentConfigurationChanged:
+		s.modeChanged(ev)
 	case contract.ToolCallEnd:
 		ev.Result = cut(ev.Result, s.cfg.Limits.OutputBytes)
 		d.Event = ev
@@ -137,8 +144,24 @@ func (s *Session) turnEnded(status contract.TurnStatus) {
 	}
 	s.alarm.clear(alarmAbort)
 	s.saveMeta()
-	if s.state == closing {
+	switch {
+	case s.state == closing:
 		s.shut()
+	case s.turn.refused != nil:
+		s.stop()
+	}
+	s.turn.refused = nil
+}
+
+// modeChanged keeps the mediator's mode the agent's: an agent that entered plan
+// mode by itself is held to it.
+func (s *Session) modeChanged(ev contract.AgentConfigurationChanged) {
+	if ev.PermissionMode == "" || s.cfg.Mediator == nil {
+		return
+	}
+	by := contract.DecisionBy{Resolver: contract.ByHost}
+	if err := s.cfg.Mediator.SetMode(s.cfg.ID, ev.PermissionMode, by); err != nil {
+		s.log.Debug("the mediator does not take the agent's mode", "mode", ev.PermissionMode, "err", err)
 	}
 }
 

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json/v2"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/internal/proc"
+)
+
+// agentInfo is one line of `agenthost agents`.
+type agentInfo struct {
+	Name      string   `json:"name"`
+	Title     string   `json:"title"`
+	Installed bool     `json:"installed"`
+	Path      string   `json:"path,omitzero"`
+	Version   string   `json:"version,omitzero"`
+	Tested    []string `json:"tested,omitempty"`
+	// Why says why an agent counts as not installed.
+	Why          string           `json:"why,omitzero"`
+	Install      string           `json:"install,omitzero"`
+	Login        string           `json:"login,omitzero"`
+	Capabilities []capabilityInfo `json:"capabilities"`
+}
+
+type capabilityInfo struct {
+	Name      session.Capability `json:"name"`
+	Supported bool               `json:"supported"`
+	Reason    string             `json:"reason,omitzero"`
+}
+
+func newAgents(st *streams) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "agents",
+		Short: "List the known agents, whether they are installed, and what they can do",
+		Long: `Lists every agent that "agenthost run" knows: whether its command is on PATH,
+its version, and its capabilities. --json adds the reason for each capability
+that an agent lacks. The config file can add agents (agents.custom).`,
+		Example: `  agenthost agents
+  agenthost agents --json | jq '.[] | select(.installed)'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			infos := probeAll(cmd.Context(), agentSet(cfg))
+			if asJSON {
+				return printJSON(st.out, infos)
+			}
+			return printAgents(st, infos)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printJSON(w interface{ Write([]byte) (int, error) }, v any) error {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", out)
+	return err
+}
+
+func printAgents(st *streams, infos []agentInfo) error {
+	tw := tabwriter.NewWriter(st.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "AGENT\tVERSION\tCAPABILITIES\tPATH")
+	for _, a := range infos {
+		version, path := a.Version, a.Path
+		if !a.Installed {
+			version, path = "not installed", a.Install
+		}
+		var caps []string
+		for _, c := range a.Capabilities {
+			if c.Supported {
+				caps = append(caps, string(c.Name))
+			}
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", a.Name, version, strings.Join(caps, " "), path)
+	}
+	return tw.Flush()
+}
+
+// probeAll looks at every agent, several at a time: some take a second to say
+// their version.
+func probeAll(ctx context.Context, set adapters.Set) []agentInfo {
+	names := set.Names()
+	infos := make([]agentInfo, len(names))
+	limit := make(chan struct{}, 4)
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			limit <- struct{}{}
+			defer func() { <-limit }()
+			if a, err := set.Get(name); err == nil {
+				infos[i] = probe(ctx, a)
+			}
+		})
+	}
+	wg.Wait()
+	return infos
+}
+
+func probe(ctx context.Context, a adapters.Adapter) agentInfo {
+	d := a.Describe()
+	info := agentInfo{Name: a.Name(), Title: d.Title, Tested: d.Tested, Install: d.Install, Login: d.Login}
+	for _, c := range d.Claims {
+		if c.Capability == session.CapQueue && !c.Supported {
+			c.Supported, c.Reason = true, "the host queues for every agent"
+		}
+		info.Capabilities = append(info.Capabilities, capabilityInfo{c.Capability, c.Supported, c.Reason})
+	}
+	if len(d.Command) == 0 {
+		info.Why = "its command is given behind --"
+		return info
+	}
+	path, err := proc.Resolve(d.Command[0], os.Getenv("PATH"))
+	if err != nil {
+		info.Why = err.Error()
+		return info
+	}
+	info.Installed, info.Path = true, path
+	info.Version = versionOf(ctx, path, d.VersionArgs)
+	return info
+}
+
+// versionTimeout is how long an agent may take to say its version.
+const versionTimeout = 10 * time.Second
+
+// versionOf asks a command for its version: the first line it prints that has a
+// digit, empty when there is none.
+func versionOf(ctx context.Context, path string, args []string) string {
+	if args == nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	for sc := bufio.NewScanner(bytes.NewReader(out)); sc.Scan(); {
+		if line := strings.TrimSpace(sc.Text()); strings.ContainsAny(line, "0123456789") {
+			return line
+		}
+	}
+	return ""
+}

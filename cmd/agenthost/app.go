@@ -1,0 +1,97 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes of every command.
+const (
+	exitOK      = 0
+	exitFailed  = 1   // the turn failed; the checked input has faults
+	exitUsage   = 2   // the command line or the config is wrong
+	exitStart   = 3   // the agent is not installed, not logged in, or would not start
+	exitRefused = 4   // an ask was refused with --on-ask fail
+	exitTimeout = 5   // --timeout was over
+	exitSIGINT  = 130 // stopped by SIGINT
+	exitSIGPIPE = 141 // nobody reads the output any more
+	exitSIGTERM = 143 // stopped by SIGTERM
+)
+
+// streams are what a command reads and writes: data on out, everything else on err.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// problem is an error for a person: what is wrong, and what to do about it.
+type problem struct {
+	code int
+	what string
+	mend string
+}
+
+func (p *problem) Error() string { return p.what }
+
+// usage is a problem with the command line or the config.
+func usage(mend, format string, args ...any) error {
+	return &problem{code: exitUsage, what: fmt.Sprintf(format, args...), mend: mend}
+}
+
+// run executes one command line and returns the exit code.
+func run(args []string, io *streams) int {
+	root := newRoot(io)
+	root.SetArgs(args)
+	err := root.Execute()
+	if err == nil {
+		return exitOK
+	}
+	var p *problem
+	if !errors.As(err, &p) {
+		// Cobra's own errors are about flags and arguments.
+		p = &problem{code: exitUsage, what: err.Error(), mend: "see agenthost --help"}
+	}
+	if p.what != "" {
+		fmt.Fprintf(io.err, "agenthost: %s\n", p.what)
+	}
+	if p.mend != "" {
+		fmt.Fprintf(io.err, "  %s\n", p.mend)
+	}
+	return p.code
+}
+
+// newRoot builds the command tree.
+func newRoot(io *streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "agenthost",
+		Short: "Run coding agents as one stream that can be followed, approved and resumed",
+		Long: `agenthost runs coding agents (Gemini CLI, Claude Code, Codex, any ACP agent),
+turns what they say into one stream of session protocol v2 envelopes, keeps it
+in a journal, and lets a person decide what they may do.`,
+		Example: `  agenthost run gemini -p "explain this repository"
+  agenthost run opencode -p "fix the tests" --allow 'bash(go test *)' --output envelopes
+  agenthost run acp -p hello -- my-agent --acp
+  agenthost agents`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(io.in)
+	root.SetOut(io.out)
+	root.SetErr(io.err)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.PersistentFlags().String("config", "", "configuration file (default $XDG_CONFIG_HOME/agenthost/config.yaml)")
+	root.AddCommand(
+		newRun(io), newAgents(io), newSessions(io), newValidate(io), newReplay(io),
+		newPolicy(io), newGrants(io), newConfig(io), newDev(io), newVersion(io),
+	)
+	return root
+}
+
+// environ is the environment of this process.
+func environ() []string { return os.Environ() }

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/adaptertest"
+	"github.com/agenthost/agenthost/adapters/transcript"
+	"github.com/agenthost/agenthost/contract"
+)
+
+func newReplay(st *streams) *cobra.Command {
+	var profile, agent string
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Run a recorded session through its translator and print the envelopes",
+		Long: `Reads a transcript made with "agenthost run --record" and prints the envelopes
+that the translator makes of it, with ids that are counted, so that the output of
+two replays is the same. What the translator did wrong goes to standard error,
+and the exit code is 1.`,
+		Example: "  agenthost run gemini -p hello --record hello.jsonl\n  agenthost replay hello.jsonl | agenthost validate",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := parseProfile(profile)
+			if err != nil {
+				return err
+			}
+			cfg, err := loadConfig(cmd)
+			if err != nil {
+				return err
+			}
+			return replay(st, agentSet(cfg), args[0], agent, p)
+		},
+	}
+	addProfile(cmd, &profile)
+	cmd.Flags().StringVar(&agent, "agent", "", "agent whose translator to use (default: the transcript's)")
+	return cmd
+}
+
+func replay(st *streams, set adapters.Set, path, agent string, profile contract.Profile) error {
+	f, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return usage("name a transcript", "%v", err)
+	}
+	defer f.Close()
+	file, err := transcript.Read(f)
+	if err != nil {
+		return usage("make one with agenthost run --record FILE", "%v", err)
+	}
+	if agent == "" {
+		agent = file.Header.Agent
+	}
+	a, err := set.Get(agent)
+	if agent == "acp" {
+		a, err = customACP(file.Header.Command), nil
+	}
+	if err != nil {
+		return usage("name it with --agent", "%v", err)
+	}
+	played := adaptertest.Play(adaptertest.Suite{Adapter: a}, file)
+	for _, env := range played.Envelopes {
+		env, ok := profile.Apply(env)
+		if !ok {
+			continue
+		}
+		line, err := contract.Encode(env)
+		if err != nil {
+			return &problem{code: exitFailed, what: err.Error()}
+		}
+		if _, err := fmt.Fprintf(st.out, "%s\n", line); err != nil {
+			return err
+		}
+	}
+	for _, fault := range played.Faults {
+		fmt.Fprintln(st.err, fault)
+	}
+	if n := len(played.Faults); n > 0 {
+		return &problem{code: exitFailed, what: fmt.Sprintf("%d faults of the translator", n)}
+	}
+	return nil
+}

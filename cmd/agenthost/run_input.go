@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json/jsontext"
+	"encoding/json/v2"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/host"
+)
+
+// maxPrompt is the longest prompt read from standard input, in bytes.
+const maxPrompt = 32 << 20
+
+// readPrompt reads all of standard input as one prompt.
+func readPrompt(in io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(in, maxPrompt+1))
+	if err != nil {
+		return "", err
+	}
+	if len(data) > maxPrompt {
+		return "", usage("send a file with --file instead", "the prompt has more than %d bytes", maxPrompt)
+	}
+	return strings.ToValidUTF8(string(data), "\uFFFD"), nil
+}
+
+// feeder sends what a person types or pipes to a session.
+type feeder struct {
+	session *host.Session
+	err     io.Writer
+	queue   bool
+}
+
+// prompt sends one prompt with its files.
+func (f *feeder) prompt(ctx context.Context, text string, paths []string) error {
+	var files []adapters.Attachment
+	for _, p := range paths {
+		ev, att, err := f.session.Import(p)
+		if err != nil {
+			return usage("name a readable file", "%v", err)
+		}
+		in := host.Input{Envelope: contract.Envelope{Role: contract.RoleUser, Event: ev}, Files: []adapters.Attachment{att}}
+		if err := f.session.Submit(ctx, in); err != nil {
+			return err
+		}
+	}
+	return f.session.Submit(ctx, host.Input{
+		Envelope: contract.Envelope{Role: contract.RoleUser, Event: contract.Text{Text: text}}, Files: files,
+	})
+}
+
+// lines sends each line as a prompt and waits for its turn, until the input ends.
+func (f *feeder) lines(ctx context.Context, in io.Reader, ready func()) error {
+	r := bufio.NewReader(in)
+	for {
+		ready()
+		line, err := r.ReadString('\n')
+		if text := strings.TrimSpace(line); text != "" {
+			if err := f.prompt(ctx, text, nil); err != nil {
+				return err
+			}
+			if err := f.session.Idle(ctx); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// envelopes sends each line as a user envelope until the input ends. A line that
+// is none, or that the session does not take, is reported with its number and
+// the rest goes on: a person's other inputs must not be lost with it.
+func (f *feeder) envelopes(ctx context.Context, in io.Reader) error {
+	r := bufio.NewReaderSize(in, 64<<10)
+	for n := 1; ; n++ {
+		line, err := r.ReadBytes('\n')
+		if len(strings.TrimSpace(string(line))) > 0 {
+			if err := f.envelope(ctx, line); err != nil {
+				if errors.Is(err, host.ErrOver) || ctx.Err() != nil {
+					return err
+				}
+				fmt.Fprintf(f.err, "agenthost: standard input, line %d: %v\n", n, err)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (f *feeder) envelope(ctx context.Context, line []byte) error {
+	env, err := decodeInput(line)
+	if err != nil {
+		return err
+	}
+	return f.session.Submit(ctx, host.Input{
+		Envelope: env, Queue: f.queue,
+		By: contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI},
+	})
+}
+
+// inputEnvelope is an envelope as people write it: the host gives it what it
+// lacks, so everything but ev may be left out.
+type inputEnvelope struct {
+	ID     string         `json:"id"`
+	Role   contract.Role  `json:"role"`
+	Origin string         `json:"origin"`
+	Ev     jsontext.Value `json:"ev"`
+	// Time, Turn and Subagent are the host's to set.
+	Time     jsontext.Value `json:"time"`
+	Turn     jsontext.Value `json:"turn"`
+	Subagent jsontext.Value `json:"subagent"`
+	Extra    jsontext.Value `json:",embed"`
+}
+
+func decodeInput(line []byte) (contract.Envelope, error) {
+	var in inputEnvelope
+	if err := json.Unmarshal(line, &in, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
+		return contract.Envelope{}, fmt.Errorf("want a JSON object like {\"ev\":{\"t\":\"text\",\"text\":\"hi\"}}: %w", err)
+	}
+	if in.Role != "" && in.Role != contract.RoleUser {
+		return contract.Envelope{}, fmt.Errorf("role: want %q, got %q", contract.RoleUser, in.Role)
+	}
+	if in.Ev == nil {
+		return contract.Envelope{}, errors.New("ev: want an object, got nothing")
+	}
+	ev, err := contract.DecodeEvent(in.Ev)
+	if err != nil {
+		return contract.Envelope{}, belowEv(err)
+	}
+	return contract.Envelope{ID: in.ID, Role: contract.RoleUser, Origin: in.Origin, Event: ev, Extra: in.Extra}, nil
+}
+
+// belowEv makes paths below the event paths of the envelope.
+func belowEv(err error) error {
+	var faults contract.Faults
+	if errors.As(err, &faults) {
+		for _, f := range faults {
+			f.Path = strings.TrimSuffix("ev."+f.Path, ".")
+		}
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/journal"
+)
+
+// output prints a session's stream.
+type output struct {
+	session *host.Session
+	sink    sink
+	last    lastTurn
+}
+
+// sink is one form of output.
+type sink interface {
+	envelope(host.Item) error
+	delta(host.Delta) error
+	// prompt says that a line of input is awaited.
+	prompt() error
+	// close ends what is open.
+	close() error
+}
+
+func newOutput(st *streams, form string, p contract.Profile, s *host.Session) (*output, error) {
+	o := &output{session: s}
+	switch form {
+	case "envelopes":
+		o.sink = &envelopeSink{w: st.out, profile: p}
+	case "events":
+		o.sink = newEventSink(st.out, s)
+	default:
+		o.sink = newTextSink(st)
+	}
+	return o, nil
+}
+
+// follow prints until the session has ended and all of it is printed.
+func (o *output) follow(ctx context.Context, from journal.Position) error {
+	for it, err := range o.session.Watch(ctx, from) {
+		if err == nil && it.Delta != nil {
+			err = o.sink.delta(*it.Delta)
+		} else if err == nil {
+			o.last.see(it.Envelope)
+			err = o.sink.envelope(it)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return o.sink.close()
+}
+
+// ready says that a prompt is awaited.
+func (o *output) ready() { _ = o.sink.prompt() }
+
+// lastTurn remembers how the newest turn ended. It is written by the printing
+// goroutine and read when that is done.
+type lastTurn struct {
+	mu      sync.Mutex
+	end     *contract.TurnEnd // guarded by mu
+	aborted bool              // guarded by mu: the newest turn was aborted by a person
+}
+
+func (l *lastTurn) see(e contract.Envelope) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch ev := e.Event.(type) {
+	case contract.TurnStart:
+		l.aborted = false
+	case contract.Abort:
+		l.aborted = true
+	case contract.TurnEnd:
+		l.end = &ev
+	}
+}
+
+// problem is the exit code for the last turn, nil for 0.
+func (l *lastTurn) problem() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.end == nil || l.end.Status == contract.TurnCompleted {
+		return nil
+	}
+	if l.end.Status == contract.TurnCancelled && l.aborted {
+		return nil // as was asked
+	}
+	p := &problem{code: exitFailed, what: "the turn was " + string(l.end.Status)}
+	if l.end.Error == nil {
+		return p
+	}
+	p.what = "the turn failed: " + l.end.Error.Message
+	switch l.end.Error.Code {
+	case contract.CodeAuthRequired, contract.CodeNotInstalled, contract.CodeStartFailed:
+		p.code = exitStart
+	case contract.CodeAskRefused:
+		p.code = exitRefused
+	case contract.CodeTimeout:
+		p.code = exitTimeout
+	}
+	return p
+}
+
+// envelopeSink prints one envelope a line, as the journal has it.
+type envelopeSink struct {
+	w       io.Writer
+	profile contract.Profile
+}
+
+func (s *envelopeSink) envelope(it host.Item) error {
+	line := it.Line
+	if s.profile == contract.ProfileStrict {
+		env, ok := s.profile.Apply(it.Envelope)
+		if !ok {
+			return nil
+		}
+		var err error
+		if line, err = contract.Encode(env); err != nil {
+			return fmt.Errorf("position %d: %w", it.Position, err)
+		}
+	}
+	_, err := s.w.Write(append(line[:len(line):len(line)], '\n'))
+	return err
+}
+
+func (s *envelopeSink) delta(host.Delta) error { return nil }
+func (s *envelopeSink) prompt() error          { return nil }
+func (s *envelopeSink) close() error           { return nil }
+
+// isTerminal reports whether v is a terminal.
+func isTerminal(v any) bool {
+	f, ok := v.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

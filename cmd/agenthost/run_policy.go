@@ -1,0 +1,106 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/permission"
+	"github.com/agenthost/agenthost/permission/grant"
+	"github.com/agenthost/agenthost/permission/policy"
+)
+
+// sessionMediator makes the mediator of one run: the config's rules, a policy
+// file, the rules of the command line, remembered grants, the audit log.
+func sessionMediator(st *streams, cfg configuration, f *runFlags, sessionID string, cl *closers) (*permission.Mediator, error) {
+	env := policy.HostEnv()
+	base, err := basePolicy(cfg, env)
+	if err != nil {
+		return nil, err
+	}
+	if f.policy != "" {
+		file, err := policyFile(f.policy, env)
+		if err != nil {
+			return nil, err
+		}
+		base = policy.Join(base, file)
+	}
+	rules, err := policy.FromFlags(policy.Flags{
+		Allow: f.allow, Ask: f.ask, Deny: f.deny, Mode: f.mode, Bypass: f.allowBypass,
+	}, env)
+	if err != nil {
+		return nil, usage("see docs/permissions.md for the rules", "%v", err)
+	}
+	grants, audit, err := openRecords(cfg.StateDir, cl)
+	if err != nil {
+		return nil, err
+	}
+	m := permission.New(permission.Options{Policy: base, Grants: grants, Audit: audit})
+	cl.add(m)
+	err = m.StartSession(sessionID, permission.SessionOptions{
+		OnAsk: onAsk(st, f, base), Rules: rules,
+		By: contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI},
+	})
+	if err != nil {
+		return nil, usage("see agenthost run --help", "%v", err)
+	}
+	return m, nil
+}
+
+// policyFile reads a policy of its own.
+func policyFile(path string, env policy.Env) (*policy.Policy, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usage("name a readable policy file", "--policy: %v", err)
+	}
+	p, err := policy.Parse(data, env)
+	if err != nil {
+		return nil, usage("agenthost policy check FILE says more", "--policy %s: %v", path, err)
+	}
+	return p, nil
+}
+
+// onAsk is what an ask does that no rule decides: what the flag or the policy
+// says; else a person is asked where there can be one, and nobody is elsewhere.
+func onAsk(st *streams, f *runFlags, base *policy.Policy) policy.OnAsk {
+	switch {
+	case f.onAsk != "":
+		return policy.OnAsk(f.onAsk)
+	case base != nil && base.OnAsk != "":
+		return base.OnAsk
+	case f.input == "envelopes":
+		return policy.OnAskWait
+	case asksHere(st):
+		return policy.OnAskPrompt
+	}
+	return policy.OnAskDeny
+}
+
+// asksHere reports whether a person sits at a terminal that can be asked.
+func asksHere(st *streams) bool { return isTerminal(st.in) && isTerminal(st.err) }
+
+// openRecords opens the remembered grants and the audit log.
+func openRecords(stateDir string, cl *closers) (*grant.Store, *os.File, error) {
+	if err := os.MkdirAll(stateDir, 0o700); err != nil {
+		return nil, nil, usage("make it writable, or set state_dir", "state directory: %v", err)
+	}
+	grants, err := openGrants(stateDir)
+	if err != nil {
+		return nil, nil, err
+	}
+	cl.add(grants)
+	audit, err := os.OpenFile(filepath.Join(stateDir, "audit.ndjson"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, usage("make it writable", "audit log: %v", err)
+	}
+	cl.add(audit)
+	return grants, audit, nil
+}
+
+func openGrants(stateDir string) (*grant.Store, error) {
+	g, err := grant.Open(filepath.Join(stateDir, "grants.ndjson"), grant.Options{})
+	if err != nil {
+		return nil, &problem{code: exitUsage, what: "remembered grants: " + err.Error(), mend: "move the file away to forget them"}
+	}
+	return g, nil
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"cmp"
+	"io"
+	"log/slog"
+	"maps"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/acp"
+	"github.com/agenthost/agenthost/adapters/claude"
+	"github.com/agenthost/agenthost/adapters/gemini"
+	"github.com/agenthost/agenthost/config"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/journal"
+	"github.com/agenthost/agenthost/permission/policy"
+)
+
+// configuration is the loaded config.
+type configuration = config.Config
+
+func loadConfig(cmd *cobra.Command) (configuration, error) {
+	file, err := cmd.Flags().GetString("config")
+	if err != nil {
+		return configuration{}, err
+	}
+	return loadConfigFile(file)
+}
+
+func loadConfigFile(file string) (configuration, error) {
+	cfg, err := config.Load(config.LoadOptions{File: file, Environ: environ()})
+	if err != nil {
+		return configuration{}, usage("agenthost config schema lists every key", "%v", err)
+	}
+	return cfg, nil
+}
+
+// agentSet has every agent: those with an adapter of their own, the known ones
+// that speak ACP, and those that the config adds.
+func agentSet(cfg configuration) adapters.Set {
+	var list []adapters.Adapter
+	for _, spec := range acp.Known() {
+		list = append(list, acp.New(spec))
+	}
+	list = append(list, gemini.New(), claude.New())
+	for _, c := range cfg.Custom {
+		list = append(list, acp.New(customSpec(c)))
+	}
+	return adapters.NewSet(list...)
+}
+
+func customACP(command []string) adapters.Adapter { return acp.Custom(command) }
+
+// customSpec is an agent of the config as the ACP adapter takes it.
+func customSpec(c config.CustomAgent) acp.AgentSpec {
+	q := c.Quirks
+	return acp.AgentSpec{
+		Name: c.Name, Title: cmp.Or(c.Title, c.Name), Command: c.Command, Install: c.Install, Login: c.Login,
+		VersionArgs: c.VersionArgs, Env: pairs(c.Env), Pass: c.PassEnv,
+		Quirks: acp.Quirks{
+			Client: acp.ClientFeatures{ReadFile: q.ReadFile, WriteFile: q.WriteFile, Terminal: q.Terminal},
+			Modes:  modes(q.Modes), StartMode: q.StartMode, FreeModes: q.FreeModes, Tools: q.Tools,
+			NameFromTitle: q.NameFromTitle, NameFromID: q.NameFromID, TitleIsCommand: q.TitleIsCommand,
+			Usage:  map[string]acp.UsageKind{"session": acp.UsageSession, "last-request": acp.UsageLastRequest}[q.Usage],
+			Steer:  map[string]acp.SteerKind{"prompt": acp.SteerPrompt, "drain": acp.SteerDrain, "never": acp.SteerNever}[q.Steer],
+			Fork:   map[string]acp.ForkKind{"branch": acp.ForkBranch, "never": acp.ForkNever}[q.Fork],
+			Rewind: q.Rewind, ReplaySettle: q.ReplaySettle, NoResume: q.NoResume, NoLoad: q.NoLoad,
+			ImagesAlone: q.ImagesAlone, ErrorText: q.ErrorText,
+		},
+	}
+}
+
+func modes(m map[string]string) map[contract.PermissionMode]string {
+	if m == nil {
+		return nil
+	}
+	out := make(map[contract.PermissionMode]string, len(m))
+	for k, v := range m {
+		out[contract.PermissionMode(k)] = v
+	}
+	return out
+}
+
+func pairs(list []config.Pair) []adapters.Pair {
+	var out []adapters.Pair
+	for _, p := range list {
+		out = append(out, adapters.Pair{Name: p.Name, Value: p.Value})
+	}
+	return out
+}
+
+// applyConfig fills in what the config says and no flag said.
+func applyConfig(hc *host.Config, cfg configuration) {
+	a := cfg.Agent(hc.Adapter.Name())
+	if hc.Command == nil {
+		hc.Command = a.Command
+	}
+	hc.Args = append(a.Args[:len(a.Args):len(a.Args)], hc.Args...)
+	hc.Env = pairs(a.Env)
+	hc.PassEnv = append(a.PassEnv[:len(a.PassEnv):len(a.PassEnv)], hc.PassEnv...)
+	o := &hc.Options
+	o.Model, o.Thinking = cmp.Or(o.Model, a.Model), cmp.Or(o.Thinking, a.Thinking)
+	o.Mode = cmp.Or(o.Mode, a.Mode, cfg.Permissions.Mode)
+	o.AllowBypass = o.AllowBypass || cfg.Permissions.AllowBypass
+	o.Settings = settings(hc.Adapter, a, cfg)
+	l := cfg.Limits
+	hc.Limits = host.Limits{
+		LineBytes: int(l.LineBytes), OutputBytes: int(l.OutputBytes), StderrBytes: int(l.StderrBytes), Start: l.Start,
+		Abort: l.Abort, Stop: l.Stop, Quiet: l.Quiet, Restarts: restarts(l.Restarts),
+	}
+	hc.Journal = journal.Options{
+		Sync:     map[string]journal.SyncPolicy{"off": journal.SyncOff, "always": journal.SyncAlways}[cfg.Journal.Sync],
+		Interval: cfg.Journal.Interval, SegmentBytes: cfg.Journal.SegmentBytes,
+	}
+	hc.Price = func(model string, u contract.Usage) (float64, bool) {
+		p, ok := cfg.Price(model)
+		return p.Cost(u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens), ok
+	}
+}
+
+// restarts: the host takes 0 as its default.
+func restarts(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+// settings are the adapter's own settings, and what the config says for all
+// agents that the adapter takes as a setting.
+func settings(a adapters.Adapter, c config.Agent, cfg configuration) map[string]string {
+	s := maps.Clone(c.Settings)
+	if s == nil {
+		s = map[string]string{}
+	}
+	if _, set := s["remember"]; !set && cfg.Permissions.Remember != "" {
+		s["remember"] = cfg.Permissions.Remember
+	}
+	switch a.(type) {
+	case acp.Adapter, gemini.Adapter:
+		if _, set := s["stall"]; !set {
+			s["stall"] = cfg.Limits.Stall.String()
+		}
+	}
+	return s
+}
+
+// basePolicy is the config's policy.
+func basePolicy(cfg configuration, env policy.Env) (*policy.Policy, error) {
+	p := cfg.Permissions
+	c := policy.Config{
+		Mode: p.Mode, AllowBypass: p.AllowBypass, Timeout: p.Timeout.String(), OnAsk: p.OnAsk, Remember: p.Remember,
+	}
+	for _, r := range p.Rules {
+		c.Rules = append(c.Rules, policy.RuleConfig{
+			Allow: r.Allow, Ask: r.Ask, Deny: r.Deny, Agents: r.Agents, Cwd: r.Cwd, Subagent: r.Subagent, At: r.At,
+		})
+	}
+	compiled, err := policy.Compile(c, env)
+	if err != nil {
+		return nil, usage("see docs/permissions.md for the rules", "%v", err)
+	}
+	return compiled, nil
+}
+
+// newLogger logs to w as the config says. A command whose output people read
+// says only what went wrong, unless somebody asked for more.
+func newLogger(w io.Writer, cfg configuration) *slog.Logger {
+	level := slog.LevelWarn
+	if cfg.Origin("log.level") != "default" {
+		// An unknown level was refused when the config was loaded.
+		_ = level.UnmarshalText([]byte(strings.ToUpper(cfg.Log.Level)))
+	}
+	o := &slog.HandlerOptions{Level: level}
+	if cfg.Log.Format == "json" {
+		return slog.New(slog.NewJSONHandler(w, o))
+	}
+	return slog.New(slog.NewTextHandler(w, o))
+}
