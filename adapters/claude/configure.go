@@ -43,8 +43,8 @@ func (p *protocol) submitConfigure(c adapters.Configure) error {
 		})
 	}
 	if c.Model != "" {
-		p.setPart(ch, "set_model", new(object).str("subtype", "set_model").str("model", c.Model).value(), func(reply) {
-			p.setModel(c.Model)
+		p.setPart(ch, "set_model", new(object).str("subtype", "set_model").str("model", c.Model).value(), func(r reply) {
+			p.setModel(orElse(r.response.Get("model").Text(), c.Model))
 		})
 	}
 	if thinking != nil {
@@ -76,7 +76,7 @@ func (p *protocol) setPart(ch *change, kind string, body []byte, confirmed func(
 }
 
 // setModel notes a confirmed model. The CLI resolves names like "sonnet"; what
-// they stand for is in its list, or in the next init.
+// they stand for is in its answer, in its list, or in the next init.
 func (p *protocol) setModel(name string) {
 	before := p.facts.model
 	m, known := p.modelNamed(name)
@@ -152,9 +152,11 @@ func permissionMode(mode string, bypass bool) (string, error) {
 	switch mode {
 	case "", "manual":
 		return string(contract.ModeDefault), nil
-	case "default", "acceptEdits", "plan", "dontAsk", "auto":
+	case "default", "acceptEdits", "plan", "dontAsk":
 		return mode, nil
-	case "bypassPermissions":
+	case "bypassPermissions", "auto":
+		// In both the CLI lets tools run that no person and no policy allowed: in
+		// "auto" a classifier decides.
 		if bypass {
 			return mode, nil
 		}

@@ -241,7 +241,7 @@ func checkArgs(args []string, bypass bool) error {
 		switch {
 		case bypass:
 		case name == "--dangerously-skip-permissions", name == "--allow-dangerously-skip-permissions",
-			name == "--permission-mode" && v == "bypassPermissions":
+			name == "--permission-mode" && (v == "bypassPermissions" || v == "auto"):
 			return fmt.Errorf("claude: argument %q needs the local opt-in: %w", a, adapters.ErrUnsupported)
 		}
 	}

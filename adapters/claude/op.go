@@ -157,7 +157,7 @@ func (p *protocol) rewind(id string, params rawjson.Value) error {
 			at = p.before(to)
 		}
 		if at == "" {
-			return fmt.Errorf("claude: rewind: params.at: want the origin of the last answer to keep")
+			return fmt.Errorf("claude: rewind: params.at: want the origin of the last answer to keep; before the first message there is none, start a new session instead")
 		}
 		if p.facts.native == "" {
 			return fmt.Errorf("claude: rewind: the session has no conversation yet")

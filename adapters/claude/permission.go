@@ -123,7 +123,7 @@ func permissionDescription(t tool, req rawjson.Value) string {
 		parts = append(parts, present.Escape(why))
 	}
 	if path := req.Get("blocked_path").Text(); path != "" {
-		parts = append(parts, "Outside of what is allowed: "+present.Code(path))
+		parts = append(parts, "Concerns "+present.Code(path))
 	}
 	return strings.Join(parts, "\n")
 }

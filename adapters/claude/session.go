@@ -146,10 +146,11 @@ func modes(bypass bool) []adapters.Choice {
 		{ID: "acceptEdits", Name: "Accept edits", Description: "Edit files without asking"},
 		{ID: "plan", Name: "Plan", Description: "Look and plan, change nothing"},
 		{ID: "dontAsk", Name: "Don't ask", Description: "Refuse whatever is not allowed by a rule"},
-		{ID: "auto", Name: "Auto", Description: "A classifier decides instead of people"},
 	}
 	if bypass {
-		list = append(list, adapters.Choice{ID: "bypassPermissions", Name: "Bypass", Description: "Never ask"})
+		list = append(list,
+			adapters.Choice{ID: "auto", Name: "Auto", Description: "A classifier decides instead of people"},
+			adapters.Choice{ID: "bypassPermissions", Name: "Bypass", Description: "Never ask"})
 	}
 	return list
 }
