@@ -228,4 +228,12 @@ func (p *Protocol) cancelRequest(id rawjson.Value) {
 			return
 		}
 	}
+	for i, e := range p.client.waiting {
+		if string(e.request) == string(id.Clean()) {
+			p.refuse(e.request, jsonrpc.Cancelled, "cancelled")
+			p.client.waiting[i].then = func(adapters.EffectDone) {} // its answer was given
+			p.client.waiting[i].request = nil
+			return
+		}
+	}
 }

@@ -20,8 +20,9 @@ type clientSide struct {
 
 // effect is one thing that the host does at the moment.
 type effect struct {
-	id   string
-	then func(adapters.EffectDone)
+	id      string
+	request rawjson.Value
+	then    func(adapters.EffectDone)
 }
 
 // clientRequest handles fs/* and terminal/*. What was not offered does not exist:
@@ -77,7 +78,7 @@ func (p *Protocol) effect(request rawjson.Value, of func(id string) adapters.Eff
 	eff := of(id)
 	_, reads := eff.(adapters.ReadFile)
 	missingEmpty := reads && p.spec.Quirks.Client.MissingReadsEmpty
-	p.client.waiting = append(p.client.waiting, effect{id, func(d adapters.EffectDone) {
+	p.client.waiting = append(p.client.waiting, effect{id, request, func(d adapters.EffectDone) {
 		if d.Err != nil && d.Err.NotFound && missingEmpty {
 			d.Err, d.Content = nil, ""
 		}

@@ -304,22 +304,17 @@ func (p *Protocol) nativeMode(mode contract.PermissionMode) (string, error) {
 	return native, nil
 }
 
-// findMode finds a mode by its id, else by its id or the end of it without regard
-// to case and punctuation (auto-edit, autoEdit, https://…#agent).
+// findMode finds a mode by its id, by its meaning, or by the end of its id without
+// regard to case and punctuation (auto-edit, autoEdit, https://…#agent).
 func findMode(s setting, mode string) (string, bool) {
 	if offered(s, mode) {
 		return mode, true
 	}
-	want := plainName(mode)
-	if mode == string(contract.ModeAcceptEdits) {
-		want = "autoedit"
-	}
 	for _, c := range s.choices {
-		got := plainName(c.ID)
-		if got == want || got == plainName(mode) {
+		if string(contractMode(c.ID, nil)) == mode || plainName(c.ID) == plainName(mode) {
 			return c.ID, true
 		}
-		if _, end, ok := strings.Cut(c.ID, "#"); ok && plainName(end) == want {
+		if _, end, ok := strings.Cut(c.ID, "#"); ok && plainName(end) == plainName(mode) {
 			return c.ID, true
 		}
 	}

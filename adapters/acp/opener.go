@@ -395,8 +395,11 @@ func (p *Protocol) startMode() string {
 	if start == "" && p.free(s.current) {
 		start = string(contract.ModeDefault)
 	}
-	if offered(s, start) || p.free(s.current) {
+	switch {
+	case offered(s, start):
 		return start
+	case p.free(s.current) && !p.info.Options.AllowBypass:
+		return start // which the agent does not have: the session must not open
 	}
 	return ""
 }

@@ -55,7 +55,7 @@ func (p *Protocol) op(c adapters.Op) error {
 		return errors.New("the session is not open")
 	}
 	params := rawjson.Value("{}")
-	if c.Params != nil {
+	if len(c.Params) > 0 {
 		v, err := rawjson.Parse(c.Params)
 		if err != nil || v.Kind() != rawjson.Object && v.Kind() != rawjson.Null {
 			return fmt.Errorf("params of %q: want an object", c.Name)

@@ -219,6 +219,9 @@ const (
 	// QuietWait ends a turn that the agent began by itself: there is no signal for
 	// it, so silence without an open call or ask has to do.
 	QuietWait = 3 * time.Second
+	// QuietCallWait is the same while a call is open: agents leave some open for
+	// ever, and a prompt waits for the turn.
+	QuietCallWait = 5 * time.Minute
 	// MaxText is the size at which a text envelope is written although its message
 	// goes on, in bytes.
 	MaxText = 32 << 10

@@ -46,8 +46,11 @@ func (p *Protocol) escalate() {
 
 // quietAt is when a turn that the agent began by itself counts as over.
 func (p *Protocol) quietAt() time.Time {
-	if !p.turn.open || !p.turn.auto || p.asks.open() > 0 || p.calls.open() > 0 {
+	switch {
+	case !p.turn.open || !p.turn.auto || p.asks.open() > 0:
 		return time.Time{}
+	case p.calls.open() > 0:
+		return p.turn.active.Add(QuietCallWait)
 	}
 	return p.turn.active.Add(QuietWait)
 }
