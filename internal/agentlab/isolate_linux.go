@@ -1,6 +1,7 @@
 package agentlab
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net"
@@ -13,19 +14,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inside is set in the environment of a process that Isolate has started.
-const inside = "AGENTLAB_ISOLATED"
-
 // Isolate runs this program again in a network namespace with nothing but
-// loopback, waits for it and exits with its code: only the inner run returns.
-// Call it first in main or TestMain. Without root a user namespace is used as
-// well, with the same user and group ids. Where the system allows neither,
-// Isolate returns the reason and the program goes on with the network it has.
+// loopback, waits for it, kills what its labs left (a test that panics cleans
+// nothing up) and exits with its code: only the inner run returns. Call it first
+// in main or TestMain. Without root a user namespace is used as well, with the
+// same user and group ids. Where the system allows neither, Isolate returns the
+// reason and the program goes on with the network it has.
 func Isolate() error {
-	if os.Getenv(inside) != "" {
-		if err := os.Unsetenv(inside); err != nil {
-			return err
-		}
+	if os.Getenv(runMarker) != "" {
 		return enter()
 	}
 	code, err := rerun()
@@ -62,7 +58,8 @@ func rerun() (int, error) {
 	defer runtime.UnlockOSThread()
 	cmd := exec.Command(self, os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
-	cmd.Env = append(os.Environ(), inside+"=1")
+	mark := runMarker + "=" + rand.Text()
+	cmd.Env = append(os.Environ(), mark)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = namespaces()
 	signals := make(chan os.Signal, 8)
@@ -84,6 +81,9 @@ func rerun() (int, error) {
 			var exit *exec.ExitError
 			if err != nil && !errors.As(err, &exit) {
 				return 0, err
+			}
+			if err := killMarked(mark); err != nil {
+				fmt.Fprintln(os.Stderr, "agentlab:", err)
 			}
 			return exitCode(cmd.ProcessState), nil
 		}

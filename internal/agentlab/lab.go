@@ -23,13 +23,17 @@ type Lab struct {
 	// Dir is a working directory for sessions: an empty git repository.
 	Dir string
 
-	id    string // value of marker in the environment of every process
+	id    string // value of labMarker
 	root  string // holds Home, Dir and the rest
 	nodes string // node_modules of the installation
 }
 
-// marker is the environment variable by which a lab knows its processes.
-const marker = "AGENTLAB_ID"
+// Environment variables of every process of a lab. By labMarker the lab knows its
+// processes; runMarker names the run of Isolate that it stands in, if any.
+const (
+	labMarker = "AGENTLAB_ID"
+	runMarker = "AGENTLAB_RUN"
+)
 
 // Open makes a lab and starts its model. It does not install agents.
 func Open() (*Lab, error) {
@@ -109,6 +113,9 @@ func (l *Lab) furnish() error {
 	return nil
 }
 
+// mark is in the environment of every process of the lab.
+func (l *Lab) mark() string { return labMarker + "=" + l.id }
+
 func (l *Lab) path(name string) string { return filepath.Join(l.root, name) }
 
 // initRepository writes what "git init" writes at least. It keeps agents from
@@ -140,7 +147,10 @@ func (l *Lab) Env(agents ...string) []string {
 		"TERM=xterm-256color",
 		"SHELL=/bin/bash",
 		"USER=lab",
-		marker + "=" + l.id,
+		l.mark(),
+	}
+	if run := os.Getenv(runMarker); run != "" {
+		env = append(env, runMarker+"="+run)
 	}
 	for _, s := range scriptmodel.Setups(l.Model.URL, l.Dir) {
 		if len(agents) > 0 && !slices.Contains(agents, s.Agent) {
@@ -164,7 +174,7 @@ func (l *Lab) Command(agent string, args ...string) []string {
 // Close kills the processes that are left, stops the model and removes the lab's
 // directories. It blocks for a few seconds at most and may be called once.
 func (l *Lab) Close() error {
-	err := errors.Join(l.kill(), l.Model.Close())
+	err := errors.Join(killMarked(l.mark()), l.Model.Close())
 	if os.Getenv("AGENTLAB_KEEP") != "" {
 		fmt.Fprintln(os.Stderr, "agentlab: kept", l.root)
 		return err

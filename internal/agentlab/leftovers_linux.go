@@ -17,6 +17,13 @@ import (
 // directories (a process may have cleared its environment). Zombies are over and
 // do not count. The caller itself is left out.
 func (l *Lab) Leftovers() ([]Process, error) {
+	return find(l.mark(), l.holds)
+}
+
+// find returns the living processes that have mark, as NAME=value, in the
+// environment they were started with, or whose link to their working directory
+// satisfies also, which may be nil.
+func find(mark string, also func(link string) bool) ([]Process, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil, fmt.Errorf("listing processes: %w", err)
@@ -32,8 +39,8 @@ func (l *Lab) Leftovers() ([]Process, error) {
 		if err != nil {
 			continue // over, or somebody else's
 		}
-		marked := slices.Contains(strings.Split(string(environ), "\x00"), marker+"="+l.id)
-		if !marked && !l.holds(filepath.Join(dir, "cwd")) {
+		marked := slices.Contains(strings.Split(string(environ), "\x00"), mark)
+		if !marked && (also == nil || !also(filepath.Join(dir, "cwd"))) {
 			continue
 		}
 		cmdline, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
@@ -49,16 +56,17 @@ func (l *Lab) holds(link string) bool {
 	return err == nil && (dir == l.root || strings.HasPrefix(dir, l.root+"/"))
 }
 
-// killTime bounds how long kill looks for processes that appear while others die.
+// killTime bounds how long killMarked looks for processes that appear while
+// others die.
 const killTime = 3 * time.Second
 
-// kill ends the marked processes that are left, and those they start meanwhile.
-// One without the mark may be the shell of somebody who is looking around.
-func (l *Lab) kill() error {
+// killMarked ends the processes that have mark in their environment, and those
+// they start meanwhile. One that only works in a lab's directory is spared: it may
+// be the shell of somebody who is looking around.
+func killMarked(mark string) error {
 	deadline := time.Now().Add(killTime)
 	for {
-		left, err := l.Leftovers()
-		left = slices.DeleteFunc(left, func(p Process) bool { return !p.Marked })
+		left, err := find(mark, nil)
 		if err != nil || len(left) == 0 {
 			return err
 		}

@@ -5,4 +5,4 @@ package agentlab
 // Leftovers finds nothing here: there is no /proc to look in.
 func (l *Lab) Leftovers() ([]Process, error) { return nil, nil }
 
-func (l *Lab) kill() error { return nil }
+func killMarked(string) error { return nil }
