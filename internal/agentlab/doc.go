@@ -27,7 +27,8 @@
 // or that works in its directories, is found by Leftovers however it detached
 // itself; New makes one that is left at the end of the test an error, and Close
 // kills those that carry the lab's mark. When a test run crashes or times out, the
-// process that Main left outside does the same for all its labs. Nothing outside the lab's directory and node_modules is written.
+// process that Main left outside does the same for all its labs. Nothing outside
+// the lab's directory and node_modules is written.
 //
 // Directories are made below .cache/lab in the repository (AGENTLAB_DIR names
 // another place) with mode 0700, because gemini ignores settings files below a
