@@ -13,8 +13,11 @@ func BenchmarkAppend(b *testing.B) {
 		policy journal.SyncPolicy
 		batch  int
 	}{
-		{"off/1", journal.SyncOff, 1}, {"interval/1", journal.SyncInterval, 1}, {"interval/64", journal.SyncInterval, 64},
-		{"always/1", journal.SyncAlways, 1}, {"always/64", journal.SyncAlways, 64},
+		{"off/1", journal.SyncOff, 1},
+		{"interval/1", journal.SyncInterval, 1},
+		{"interval/64", journal.SyncInterval, 64},
+		{"always/1", journal.SyncAlways, 1},
+		{"always/64", journal.SyncAlways, 64},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			j, err := journal.Open(b.TempDir(), journal.Options{Sync: c.policy})

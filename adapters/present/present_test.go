@@ -26,7 +26,11 @@ func TestTitle(t *testing.T) {
 		{"می\u200cخواهم " + family + " 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇩🇪", "می\u200cخواهم " + family + " 🏴󠁧󠁢󠁥󠁮󠁧󠁿 🇩🇪"},
 		{"pass\u200cword a\u200db", "pass\uFFFDword a\uFFFDb"},
 		{"a\u2028b\u00a0c", "a b c"},
-		{"\x1b", ""}, {"\x1b[1;2", ""}, {"\x1bcx", "x"}, {"\x1b]never ends\nnext", "next"}, {"\x1b\x01y", "y"},
+		{"\x1b", ""},
+		{"\x1b[1;2", ""},
+		{"\x1bcx", "x"},
+		{"\x1b]never ends\nnext", "next"},
+		{"\x1b\x01y", "y"},
 		{strings.Repeat("a", 120), strings.Repeat("a", 120)},
 		{strings.Repeat("a", 121), strings.Repeat("a", 119) + "…"},
 		{strings.Repeat("é", 121), strings.Repeat("é", 119) + "…"},
@@ -59,8 +63,16 @@ func TestCut(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"abc", 0, ""}, {"abc", -1, ""}, {"abc", 1, "…"}, {"abc", 2, "a…"}, {"abc", 3, "abc"}, {"", 3, ""},
-		{"🇩🇪🇫🇷🇮🇹", 2, "🇩🇪…"}, {"각각각", 2, "각…"}, {zalgo, 5, "…"}, {"ab" + zalgo, 5, "ab…"},
+		{"abc", 0, ""},
+		{"abc", -1, ""},
+		{"abc", 1, "…"},
+		{"abc", 2, "a…"},
+		{"abc", 3, "abc"},
+		{"", 3, ""},
+		{"🇩🇪🇫🇷🇮🇹", 2, "🇩🇪…"},
+		{"각각각", 2, "각…"},
+		{zalgo, 5, "…"},
+		{"ab" + zalgo, 5, "ab…"},
 	} {
 		if got := present.Cut(c.in, c.n); got != c.want {
 			t.Errorf("Cut(%.40q, %d) = %q, want %q", c.in, c.n, got, c.want)
@@ -75,8 +87,14 @@ func TestCutBytes(t *testing.T) {
 		want string
 		cut  bool
 	}{
-		{"abc", 3, "abc", false}, {"abc", 2, "ab", true}, {"a한", 3, "a", true}, {"a한", 4, "a한", false},
-		{"한", 0, "", true}, {"한", -5, "", true}, {"", 0, "", false}, {"\x80\x80\x80", 2, "", true},
+		{"abc", 3, "abc", false},
+		{"abc", 2, "ab", true},
+		{"a한", 3, "a", true},
+		{"a한", 4, "a한", false},
+		{"한", 0, "", true},
+		{"한", -5, "", true},
+		{"", 0, "", false},
+		{"\x80\x80\x80", 2, "", true},
 	} {
 		if got, cut := present.CutBytes(c.in, c.n); got != c.want || cut != c.cut {
 			t.Errorf("CutBytes(%q, %d) = %q, %t, want %q, %t", c.in, c.n, got, cut, c.want, c.cut)

@@ -97,9 +97,9 @@ func check(t interface{ Fatalf(string, ...any) }, stream []contract.Envelope, do
 var (
 	natives = rapid.SampledFrom([]string{"a", "b", "c", "a~2", "", "with space", "\xff", strings.Repeat("x", 200)})
 	subs    = rapid.SampledFrom([]string{"", "", "", "x", "y", "z"})
-	texts   = rapid.SampledFrom([]string{"", "text", " ", "\x1b[31m\x07", strings.Repeat("👩‍👩‍👧‍👦", 2000), "a\nb\xff", "`code` **b**"})
+	texts   = rapid.SampledFrom([]string{"", "text", " ", "\x1b[31m\x07", strings.Repeat("x", 990) + strings.Repeat("👩‍👩‍👧‍👦", 50), "a\nb\xff", "`code` **b**"})
 	raws    = rapid.SampledFrom([]jsontext.Value{
-		nil, nil, nil, jsontext.Value(`{}`), jsontext.Value(`{"command":"ls"}`), jsontext.Value(`[1]`), jsontext.Value(`null`), jsontext.Value(`{`),
+		nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, jsontext.Value(`{}`), jsontext.Value(`{"a":{}}`), jsontext.Value(`{"command":"ls"}`), jsontext.Value(`[1]`), jsontext.Value(`null`), jsontext.Value(`{`),
 		jsontext.Value(`"\ud83d"`), jsontext.Value("{\"a\":\"\xff\"}"), jsontext.Value(``), jsontext.Value(strings.Repeat("[", 9500) + strings.Repeat("]", 9500)),
 		jsontext.Value(`{"a":1,"a":2}`), jsontext.Value("{\n}"),
 	})
@@ -150,8 +150,12 @@ func event(t *rapid.T) contract.Event {
 		}
 	default:
 		return rapid.SampledFrom([]contract.Event{
-			contract.Abort{}, contract.AgentConfigurationChanged{Model: text, Extra: raw}, contract.SessionControlChanged{ClientType: "odd"},
-			contract.Unknown{T: "later", Body: jsontext.Value(`{"t":"later","x":1}`)}, contract.Unknown{T: "later", Body: raw}, nil,
+			contract.Abort{},
+			contract.AgentConfigurationChanged{Model: text, Extra: raw},
+			contract.SessionControlChanged{ClientType: "odd"},
+			contract.Unknown{T: "later", Body: jsontext.Value(`{"t":"later","x":1}`)},
+			contract.Unknown{T: "later", Body: raw},
+			nil,
 		}).Draw(t, "rare")
 	}
 }

@@ -150,9 +150,19 @@ func TestRestorePassesErrorsOn(t *testing.T) {
 // A journal that another program wrote may hold anything.
 func TestRestoreOfNonsense(t *testing.T) {
 	events := []contract.Event{
-		contract.TurnEnd{}, contract.ToolCallEnd{Call: "a"}, contract.SubagentStop{AgentID: "x"}, contract.PermissionResponse{Call: "a"},
-		contract.PermissionRequest{Call: "a"}, contract.ToolCallStart{Call: "a"}, contract.ToolCallStart{Call: "a"}, contract.SubagentStart{AgentID: "x"},
-		contract.SubagentStart{AgentID: "x"}, contract.TurnStart{}, contract.SubagentStop{AgentID: "x"}, nil, contract.Unknown{},
+		contract.TurnEnd{},
+		contract.ToolCallEnd{Call: "a"},
+		contract.SubagentStop{AgentID: "x"},
+		contract.PermissionResponse{Call: "a"},
+		contract.PermissionRequest{Call: "a"},
+		contract.ToolCallStart{Call: "a"},
+		contract.ToolCallStart{Call: "a"},
+		contract.SubagentStart{AgentID: "x"},
+		contract.SubagentStart{AgentID: "x"},
+		contract.TurnStart{},
+		contract.SubagentStop{AgentID: "x"},
+		nil,
+		contract.Unknown{},
 	}
 	var seq iter.Seq2[contract.Envelope, error] = func(yield func(contract.Envelope, error) bool) {
 		for _, ev := range events {

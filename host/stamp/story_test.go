@@ -72,6 +72,7 @@ func self() adapters.Draft { return adapters.Draft{Event: contract.TurnStart{}} 
 func end(s contract.TurnStatus) adapters.Draft {
 	return adapters.Draft{Event: contract.TurnEnd{Status: s}}
 }
+
 func by(sub string, ev contract.Event) adapters.Draft {
 	return adapters.Draft{Subagent: sub, Event: ev}
 }
@@ -79,12 +80,15 @@ func text(s string) adapters.Draft { return by("", contract.Text{Text: s}) }
 func call(id string) contract.ToolCallStart {
 	return contract.ToolCallStart{Call: id, Name: "bash", Title: "Run " + id}
 }
+
 func done(id string) contract.ToolCallEnd {
 	return contract.ToolCallEnd{Call: id, Result: &contract.ToolResult{Status: contract.ToolCompleted}}
 }
+
 func ask(id string) contract.PermissionRequest {
 	return contract.PermissionRequest{Call: id, ToolName: "bash", Title: "Run " + id}
 }
+
 func background(id string) adapters.Draft {
 	return adapters.Draft{Event: contract.SubagentStart{AgentID: id}, Background: true}
 }
@@ -100,8 +104,10 @@ func TestStories(t *testing.T) {
 		{
 			"a turn with a tool that is asked for",
 			[]any{
-				contract.Text{Text: "hi"}, prompt(), by("", call("a")), by("", ask("a")),
-				contract.PermissionResponse{Call: "a", Decision: contract.AllowOnce}, by("", done("a")), text("ok"), end(completed),
+				contract.Text{Text: "hi"},
+				prompt(), by("", call("a")), by("", ask("a")),
+				contract.PermissionResponse{Call: "a", Decision: contract.AllowOnce},
+				by("", done("a")), text("ok"), end(completed),
 			},
 			`- text hi
 			1 turn-start
@@ -259,8 +265,10 @@ func TestStories(t *testing.T) {
 		}, {
 			"two requests for one call at once",
 			[]any{
-				prompt(), by("", call("a")), by("", ask("a")), by("", ask("a")), contract.PermissionResponse{Call: "a~2", Decision: contract.AllowOnce},
-				contract.PermissionResponse{Call: "a", Decision: contract.RejectOnce}, by("", ask("a")), by("", done("a")), end(completed),
+				prompt(), by("", call("a")), by("", ask("a")), by("", ask("a")),
+				contract.PermissionResponse{Call: "a~2", Decision: contract.AllowOnce},
+				contract.PermissionResponse{Call: "a", Decision: contract.RejectOnce},
+				by("", ask("a")), by("", done("a")), end(completed),
 			},
 			`1 turn-start
 			1 tool-call-start a bash "Run a"
@@ -327,7 +335,8 @@ func TestStories(t *testing.T) {
 		}, {
 			"a sub-agent in the background outlives the one that started it",
 			[]any{
-				prompt(), by("", contract.SubagentStart{AgentID: "p"}), adapters.Draft{Subagent: "p", Event: contract.SubagentStart{AgentID: "x"}, Background: true},
+				prompt(), by("", contract.SubagentStart{AgentID: "p"}),
+				adapters.Draft{Subagent: "p", Event: contract.SubagentStart{AgentID: "x"}, Background: true},
 				by("", contract.SubagentStop{AgentID: "p"}), by("x", contract.Text{Text: "on"}), end(completed), (*world).finish,
 			},
 			`1 turn-start
@@ -363,7 +372,8 @@ func TestStories(t *testing.T) {
 		}, {
 			"what a person does in the agent's own interface",
 			[]any{
-				adapters.Draft{Role: contract.RoleUser, Event: contract.Text{Text: "typed"}}, prompt(), by("", call("a")), by("", done("a")), by("", call("a")),
+				adapters.Draft{Role: contract.RoleUser, Event: contract.Text{Text: "typed"}},
+				prompt(), by("", call("a")), by("", done("a")), by("", call("a")),
 				by("", ask("a")), by("", contract.PermissionResponse{Call: "a", Decision: contract.RejectOnce}),
 				by("", contract.PermissionResponse{Call: "a", Decision: contract.AllowOnce}), by("", contract.Abort{}), end(cancelled),
 			},
@@ -415,7 +425,8 @@ func TestStories(t *testing.T) {
 		}, {
 			"a crash while only a sub-agent in the background is open",
 			[]any{
-				prompt(), by("", contract.SubagentStart{AgentID: "p"}), adapters.Draft{Subagent: "p", Event: contract.SubagentStart{AgentID: "x"}, Background: true},
+				prompt(), by("", contract.SubagentStart{AgentID: "p"}),
+				adapters.Draft{Subagent: "p", Event: contract.SubagentStart{AgentID: "x"}, Background: true},
 				by("", contract.SubagentStop{AgentID: "p"}), end(completed), (*world).crash,
 			},
 			`1 turn-start

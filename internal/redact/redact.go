@@ -150,8 +150,26 @@ type mark struct {
 // expression.
 func newMarks() (table [256][]mark) {
 	for _, m := range [...]mark{
-		{"bearer", 0}, {"basic", 0}, {"token", 2}, {"key", 0}, {"secret", 2}, {"passw", 4}, {"sig=", 2}, {"signature=", 2}, {"code=", 4},
-		{"authorization", 7}, {"sk-", 1}, {"aiza", 2}, {"ya29.", 3}, {"gh", 1}, {"glpat-", 5}, {"npm_", 3}, {"xox", 0}, {"akia", 1}, {"asia", 2}, {"eyj", 2},
+		{"bearer", 0},
+		{"basic", 0},
+		{"token", 2},
+		{"key", 0},
+		{"secret", 2},
+		{"passw", 4},
+		{"sig=", 2},
+		{"signature=", 2},
+		{"code=", 4},
+		{"authorization", 7},
+		{"sk-", 1},
+		{"aiza", 2},
+		{"ya29.", 3},
+		{"gh", 1},
+		{"glpat-", 5},
+		{"npm_", 3},
+		{"xox", 0},
+		{"akia", 1},
+		{"asia", 2},
+		{"eyj", 2},
 	} {
 		low := m.text[m.pivot]
 		table[low] = append(table[low], m)
