@@ -43,6 +43,7 @@ func TestDecodeIsLenient(t *testing.T) {
 			"lone surrogates", `{"t":"text","text":"\ud83d!\ude00","x":"\ud83d\ud83d\ude00\uDE00"}`,
 			contract.Text{Text: "\uFFFD!\uFFFD", Extra: jsontext.Value("{\"x\":\"\uFFFD\\ud83d\\ude00\uFFFD\"}")},
 		},
+		{"a high surrogate before another character", `{"t":"text","text":"a","x":"\ud83d\u0041\uD83Dx"}`, contract.Text{Text: "a", Extra: jsontext.Value("{\"x\":\"\uFFFD\\u0041\uFFFDx\"}")}},
 		{"an escaped backslash before u is no escape", `{"t":"text","text":"a","x":"\\ud800"}`, contract.Text{Text: "a", Extra: jsontext.Value(`{"x":"\\ud800"}`)}},
 		{"raw values stay byte for byte", `{"t":"text","text":"a", "x" : [ 1.0, 1e2 ,"\u0041\/" ] }`, contract.Text{Text: "a", Extra: jsontext.Value(`{"x" : [ 1.0, 1e2 ,"\u0041\/" ]}`)}},
 		{
@@ -135,6 +136,7 @@ func TestDecodeFaults(t *testing.T) {
 			"a list that is none", line(`{"t":"permission-request","call":"c","toolName":"n","title":"t","description":"d","args":{},"options":{},"question":{}}`),
 			"ev.options: want array, got object; ev.question.questions: want array, got nothing",
 		},
+		{"objects", line(`{"t":"turn-end","status":"failed","usage":5,"error":true}`), "ev.usage: want object, got number; ev.error: want object, got boolean"},
 		{"flags", line(`{"t":"text","text":"a","steer":"yes"}`), "ev.steer: want boolean, got string"},
 		{"too deep", line(`{"t":"x","a":` + strings.Repeat("[", 9500) + strings.Repeat("]", 9500) + `}`), "envelope: want nesting of at most 9000 levels, got more"},
 	}
@@ -148,6 +150,41 @@ func TestDecodeFaults(t *testing.T) {
 				t.Errorf("Decode's error is %T: want a PathError in it", err)
 			}
 		})
+	}
+}
+
+// TestDepth: brackets in strings do not count, nor do those that were closed.
+func TestDepth(t *testing.T) {
+	wide := `{"t":"x","a":"` + strings.Repeat(`[\"{`, 5000) + `","b":[` + strings.Repeat("[{}],", 5000) + `[]]}`
+	if _, err := contract.Decode([]byte(line(wide))); err != nil {
+		t.Errorf("wide: Decode = %v", err)
+	}
+	deep := `{"t":"x","a":` + strings.Repeat("[", 8000) + strings.Repeat("]", 8000) + `,"b":"` + strings.Repeat("x", 10000) + `"}`
+	e, err := contract.Decode([]byte(line(deep)))
+	if err != nil {
+		t.Fatalf("deep: Decode = %v", err)
+	}
+	if _, err := contract.Encode(e); err != nil {
+		t.Errorf("deep: Encode = %v", err)
+	}
+}
+
+func TestCleanJSON(t *testing.T) {
+	for in, want := range map[string]string{`{"a" : 1}`: `{"a" : 1}`, "[1,\n2]": "[1,2]", `"\ud800"`: "\"\uFFFD\""} {
+		if got, ok := contract.CleanJSON(jsontext.Value(in)); !ok || string(got) != want {
+			t.Errorf("CleanJSON(%q) = %q, %t, want %q", in, got, ok, want)
+		}
+	}
+	if _, ok := contract.CleanJSON(jsontext.Value("{")); ok {
+		t.Error("CleanJSON of broken JSON = true, want false")
+	}
+}
+
+func TestAllows(t *testing.T) {
+	for d, want := range map[contract.Decision]bool{contract.AllowOnce: true, contract.AllowAlways: true, contract.RejectOnce: false, contract.RejectAlways: false, "": false, "allow": false} {
+		if got := d.Allows(); got != want {
+			t.Errorf("%q.Allows() = %t, want %t", d, got, want)
+		}
 	}
 }
 

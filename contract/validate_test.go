@@ -42,6 +42,7 @@ func TestValidate(t *testing.T) {
 			contract.Envelope{ID: "A1", Time: 1, Role: "agent", Turn: "t-1", Subagent: "sa_research", Event: contract.Abort{}},
 			`id: want cuid2, got "A1"; turn: want cuid2, got "t-1"; subagent: want cuid2, got "sa_research"; role: want user for abort, got agent`,
 		},
+		{"very long id", contract.Envelope{ID: strings.Repeat("é", 40), Time: 1, Role: "user", Event: contract.Abort{}}, `id: want cuid2, got "` + strings.Repeat("é", 24) + `…"`},
 		{"long id", contract.Envelope{ID: strings.Repeat("a", 33), Time: 1, Role: "user", Event: contract.Abort{}}, `id: want cuid2, got "` + strings.Repeat("a", 33) + `"`},
 		{"far future", contract.Envelope{ID: "a1", Time: math.MaxInt64, Role: "user", Event: contract.Abort{}}, `time: want Unix milliseconds from 1 to 253402300799999, got 9223372036854775807`},
 		{"role", contract.Envelope{ID: "a1", Time: 1, Role: "system", Event: contract.Abort{}}, `role: want one of user, agent, got "system"`},

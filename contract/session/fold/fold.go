@@ -47,12 +47,19 @@ func New(meta session.Session) *Fold {
 }
 
 // Describe takes over what the stream does not tell: WorkspaceID, Title,
-// Summary and Archived. It returns a session.updated event when that changes
-// something. now is Unix milliseconds.
+// Summary and Archived. A session that is archived while no turn runs has the
+// status archived until it is taken out or a turn starts. It returns a
+// session.updated event when something changed. now is Unix milliseconds.
 func (f *Fold) Describe(now int64, meta session.Session) []session.Event {
 	s := &f.root.session
 	before := *s
 	s.WorkspaceID, s.Title, s.Summary, s.Archived = meta.WorkspaceID, meta.Title, meta.Summary, meta.Archived
+	switch {
+	case s.Archived && !before.Archived && (s.Status == session.StatusIdle || s.Status == session.StatusError):
+		s.Status = session.StatusArchived
+	case !s.Archived && s.Status == session.StatusArchived:
+		s.Status = session.StatusIdle
+	}
 	if *s == before {
 		return nil
 	}

@@ -36,6 +36,83 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+func TestDescribeArchives(t *testing.T) {
+	f := fold.New(meta())
+	archived := meta()
+	archived.Archived = true
+	status := func() session.Status { return f.Session().Status }
+	f.Describe(1, archived)
+	if got := status(); got != session.StatusArchived {
+		t.Errorf("archived: status = %q, want archived", got)
+	}
+	f.Describe(2, meta())
+	if got := status(); got != session.StatusIdle {
+		t.Errorf("taken out: status = %q, want idle", got)
+	}
+	start(f)
+	f.Describe(3, archived)
+	if got := status(); got != session.StatusBusy {
+		t.Errorf("archived in a turn: status = %q, want busy", got)
+	}
+}
+
+// TestRawThatIsNoJSON: an envelope made in memory may hold anything; events can
+// be written all the same.
+func TestRawThatIsNoJSON(t *testing.T) {
+	f := fold.New(meta())
+	start(f)
+	bad := jsontext.Value(`{"a":`)
+	for _, ev := range []contract.Event{
+		contract.ToolCallStart{Call: "c", Args: bad},
+		contract.PermissionRequest{Call: "c", Args: bad, Question: &contract.Question{Extra: bad}},
+		contract.ToolCallEnd{Call: "c", Result: &contract.ToolResult{Output: bad}},
+		contract.File{Extra: bad},
+		contract.Unknown{T: "x", Body: bad},
+		contract.ToolCallStart{Call: "d", Args: bad, Native: contract.NativeUserShell},
+		contract.ToolCallEnd{Call: "d", Result: &contract.ToolResult{Output: bad}},
+	} {
+		for _, ev := range f.Apply(contract.Envelope{ID: "e2", Time: 2, Role: contract.RoleAgent, Turn: "t1", Event: ev}) {
+			encode(t, ev)
+		}
+	}
+	encode(t, f.Transcript())
+}
+
+// TestPending: those of sub-agents are in the list of the root, and in theirs.
+func TestPending(t *testing.T) {
+	f := fold.New(meta())
+	start(f)
+	for i, e := range []contract.Envelope{
+		{Event: contract.SubagentStart{AgentID: "s1"}},
+		{Event: contract.ToolCallStart{Call: "a"}},
+		{Event: contract.PermissionRequest{Call: "a"}},
+		{Subagent: "s1", Event: contract.ToolCallStart{Call: "b"}},
+		{Subagent: "s1", Event: contract.PermissionRequest{Call: "b"}},
+	} {
+		e.ID, e.Time, e.Role, e.Turn = "r"+string(rune('0'+i)), 2, contract.RoleAgent, "t1"
+		f.Apply(e)
+	}
+	ids := func(list []session.InputRequest) (ids []string) {
+		for _, in := range list {
+			ids = append(ids, in.ID)
+		}
+		return ids
+	}
+	tr := f.Transcript()
+	for name, got := range map[string][]string{"Fold": ids(f.Pending()), "root": ids(tr.Pending)} {
+		if !reflect.DeepEqual(got, []string{"r2", "r4"}) {
+			t.Errorf("%s: pending = %q, want r2 and r4", name, got)
+		}
+	}
+	if got := ids(tr.Children[0].Pending); !reflect.DeepEqual(got, []string{"r4"}) {
+		t.Errorf("child: pending = %q, want r4", got)
+	}
+	f.Apply(contract.Envelope{ID: "r5", Time: 3, Role: contract.RoleUser, Event: contract.PermissionResponse{Call: "b", Decision: contract.AllowOnce}})
+	if got := ids(f.Pending()); !reflect.DeepEqual(got, []string{"r2"}) {
+		t.Errorf("after a response: pending = %q, want r2", got)
+	}
+}
+
 // TestLive: one who comes in the middle of a text gets all of it so far, and the
 // envelope ends the part that they know.
 func TestLive(t *testing.T) {
