@@ -34,7 +34,7 @@ func fault(f acp.Fault, e *contract.Error) {
 // unknownStatus tells what broke on the way from a service that failed.
 func unknownStatus(text string) contract.ErrorCode {
 	for _, broken := range []string{
-		"terminated", "unexpected end of json", "fetch failed", "socket hang up", "econn", "etimedout", "enotfound",
+		"terminated", "unexpected end of json", "in json at position", "fetch failed", "socket hang up", "econn", "etimedout", "enotfound",
 		"eai_again", "network", "incomplete json segment",
 	} {
 		if strings.Contains(text, broken) {

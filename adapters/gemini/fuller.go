@@ -33,10 +33,28 @@ func fuller(message rawjson.Value, member string) []byte {
 			if input := mcpInput(call); input != nil {
 				changes["rawInput"] = input
 				changes["content"] = []byte("[]")
+				if name := mcpName(native, call.Get("title").Text(), input); name != "" {
+					changes["name"] = rawjson.AppendString(nil, name)
+				}
 			}
 		}
 	}
 	params := withMembers(message.Get("params"), map[string][]byte{member: withMembers(call, changes)})
+	return withMembers(message, map[string][]byte{"params": params})
+}
+
+// withoutSubject takes the empty subject out of a thought that has none: Gemini CLI
+// writes "**subject**" above every thought.
+func withoutSubject(message rawjson.Value) []byte {
+	update := message.Get("params", "update")
+	content := update.Get("content")
+	text, ok := strings.CutPrefix(content.Get("text").Wobbly(), "****\n")
+	if !ok {
+		return message
+	}
+	content = withMembers(content, map[string][]byte{"text": rawjson.AppendString(nil, text)})
+	update = withMembers(update, map[string][]byte{"content": content})
+	params := withMembers(message.Get("params"), map[string][]byte{"update": update})
 	return withMembers(message, map[string][]byte{"params": params})
 }
 
@@ -65,12 +83,30 @@ func shellInput(call rawjson.Value) []byte {
 
 // mcpInput is the input of an MCP tool, which its explanation is as JSON; nil when
 // it was too long to be told.
-func mcpInput(call rawjson.Value) []byte {
+func mcpInput(call rawjson.Value) rawjson.Value {
 	v, err := rawjson.Parse([]byte(firstText(call)))
 	if err != nil || v.Kind() != rawjson.Object {
 		return nil
 	}
-	return v.Clean()
+	return rawjson.Value(v.Clean())
+}
+
+var mcpTitle = regexp.MustCompile(`^(\S+) \((\S+) MCP Server\)$`)
+
+// mcpName tells server and tool apart, which the tool's own name does not, as
+// mcp__SERVER__TOOL. The title of a call tells them, unless the call has an input
+// "command": that is its title then, and could name any server. It is empty when
+// it is not certain.
+func mcpName(native, title string, input rawjson.Value) string {
+	m := mcpTitle.FindStringSubmatch(title)
+	if m == nil || input.Get("command").Kind() == rawjson.String {
+		return ""
+	}
+	tool, server := m[1], m[2]
+	if native != "mcp_"+server+"_"+tool || strings.Contains(server, "__") {
+		return ""
+	}
+	return "mcp__" + server + "__" + tool
 }
 
 // firstText is the first text in a call's content.

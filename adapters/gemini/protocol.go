@@ -84,6 +84,8 @@ func (p *Protocol) line(now time.Time, f adapters.Frame) {
 			if p.chunk(now, f, params) {
 				return
 			}
+		case "agent_thought_chunk":
+			f.Data = withoutSubject(v)
 		case "tool_call", "tool_call_update":
 			f.Data = fuller(v, "update")
 		}
@@ -152,9 +154,9 @@ func (p *Protocol) add(now time.Time, s adapters.Step) {
 	p.wake = s.WakeAt
 	p.opener.wrote(s.Write)
 	p.learn(s.Facts)
-	p.outcomes(s.Done)
 	loopNotice(s.Emit)
 	p.step = joined(p.step, s)
+	p.outcomes(s.Done)
 	p.waiting(now)
 }
 

@@ -57,7 +57,6 @@ var (
 	fetched   = regexp.MustCompile(`^Fetching content from: (\S+)$`)
 	delegated = regexp.MustCompile(`^Delegating to agent '(.*)'$`)
 	topic     = regexp.MustCompile(`(?s)^Update topic to: "(.*)"$`)
-	mcpTitle  = regexp.MustCompile(`^(\S+) \((\S+) MCP Server\)$`)
 )
 
 const (
@@ -75,9 +74,6 @@ func describeTool(t *acp.Tool) {
 	switch native := toolName(t.ID); {
 	case strings.HasPrefix(native, "mcp_"):
 		t.Native = native
-		if m := mcpTitle.FindStringSubmatch(t.NativeTitle); m != nil {
-			t.Name = "mcp/" + m[2] + "/" + m[1]
-		}
 	case strings.HasPrefix(t.ID, "resolve-prompt-"):
 		if path, ok := strings.CutPrefix(t.NativeTitle, outsidePrefix); ok {
 			t.Name, t.Args = "read", set(t.Args, "path", path)
@@ -95,6 +91,16 @@ func describeTool(t *acp.Tool) {
 			t.Args = set(t.Args, "pattern", m[1])
 			t.Description = present.Escape(t.NativeTitle)
 		}
+	case t.Name == "list":
+		// A longer place is shortened in the title, with dots.
+		if place := t.NativeTitle; place != "" && !strings.Contains(place, "...") && rawjson.Value(t.Args).Get("path").Kind() == rawjson.Absent {
+			t.Args = set(t.Args, "path", place)
+		}
+	case native == "update_topic":
+		if m := topic.FindStringSubmatch(t.NativeTitle); m != nil {
+			t.Args = set(t.Args, "title", m[1])
+			t.Title = "Topic: " + present.Escape(m[1])
+		}
 	case t.Name == "task":
 		if m := delegated.FindStringSubmatch(t.NativeTitle); m != nil {
 			t.Args = set(t.Args, "agent_name", m[1])
@@ -111,8 +117,8 @@ func describeFetch(t *acp.Tool) {
 		t.Args = set(t.Args, "url", m[1])
 		return
 	}
-	prompt := strings.TrimPrefix(t.NativeTitle, promptPrefix)
-	t.Args = set(without(t.Args, "url"), "prompt", strings.Trim(prompt, `"`))
+	prompt := strings.Trim(strings.TrimPrefix(t.NativeTitle, promptPrefix), `"`)
+	t.Args = set(without(t.Args, "url"), "prompt", prompt)
 	t.Title = "Fetch what a prompt names"
 	t.Description = present.Escape(prompt)
 }
