@@ -35,7 +35,7 @@ type Step struct {
 
 // Draft is an envelope before the stamper gave it id, time and turn.
 //
-// Ids inside the event (call, agentId) are native; contract/stamp makes them
+// Ids inside the event (call, agentId) are native; host/stamp makes them
 // unique in the session and turns agentId into a cuid2.
 type Draft struct {
 	// Role is agent when empty.

@@ -32,13 +32,17 @@ if [ -n "${GEMINI_API_KEY:-}" ]; then
 else
   say "No GEMINI_API_KEY: running against the scripted model on loopback"
   export HOME="$demo/home" XDG_CONFIG_HOME="$demo/home/.config"
-  mkfifo "$demo/model"
   "$root/bin/agenthost" dev model --listen 127.0.0.1:0 >"$demo/model" &
   model=$!
-  read -r url <"$demo/model"
+  for _ in $(seq 100); do
+    url=$(sed -n 's/^scripted model at //p' "$demo/model")
+    [ -n "$url" ] && break
+    sleep 0.1
+  done
+  [ -n "$url" ] || { echo "demo: the scripted model did not start" >&2; exit 1; }
   export GEMINI_API_KEY=sk-scripted GOOGLE_GEMINI_BASE_URL="$url"
-  first=$'SCRIPT:\nthink **Planning** I shall write the file.\ntext I write the file.\nwrite hello.txt hello\ntext I wrote hello into hello.txt.'
-  second=$'SCRIPT:\ntext Let me look.\nread answer.txt\nshell ls -l\ntext It says 41; the right answer is 42.'
+  first=$'Write hello into hello.txt.\nSCRIPT: think "**Planning** I shall write the file." ++ text I write the file. ++ write hello.txt hello\ntext I wrote hello into hello.txt.'
+  second=$'Is answer.txt right?\nSCRIPT: text Let me look. ++ read answer.txt\nshell ls -l answer.txt\ntext It says 41; the right answer is 42.'
 fi
 
 say "1. The stream: session protocol v2 envelopes (--output envelopes)"

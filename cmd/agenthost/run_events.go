@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json/v2"
 	"io"
 	"time"
 
@@ -47,7 +46,7 @@ func (s *eventSink) delta(d host.Delta) error {
 
 func (s *eventSink) print(events []session.Event) error {
 	for _, e := range events {
-		line, err := json.Marshal(e)
+		line, err := fold.Encode(e)
 		if err != nil {
 			return err
 		}

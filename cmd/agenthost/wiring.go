@@ -104,7 +104,11 @@ func applyConfig(hc *host.Config, cfg configuration) {
 	hc.PassEnv = append(a.PassEnv[:len(a.PassEnv):len(a.PassEnv)], hc.PassEnv...)
 	o := &hc.Options
 	o.Model, o.Thinking = cmp.Or(o.Model, a.Model), cmp.Or(o.Thinking, a.Thinking)
-	o.Mode = cmp.Or(o.Mode, a.Mode, cfg.Permissions.Mode)
+	o.Mode = cmp.Or(o.Mode, a.Mode)
+	if o.Mode == "" && cfg.Origin("permissions.mode") != "default" {
+		// An adapter that is told no mode begins in the one that asks.
+		o.Mode = cfg.Permissions.Mode
+	}
 	o.AllowBypass = o.AllowBypass || cfg.Permissions.AllowBypass
 	o.Settings = settings(hc.Adapter, a, cfg)
 	l := cfg.Limits
