@@ -106,8 +106,8 @@ func (c *Child) Marker() string { return c.process.Marker() }
 // end. It must be received from until then, or Close called.
 func (c *Child) Lines() <-chan Line { return c.lines }
 
-// Write queues p for the child's stdin and returns at once; p belongs to the
-// child from then on. No line end is added. The error is ErrInputFull or
+// Write queues a copy of p for the child's stdin and returns at once. No line end
+// is added. The error is ErrInputFull or
 // ErrInputClosed, and nothing of p is written then. Writing to a child that is
 // gone is no error: its end is told by Done and Exit, and not a second time here.
 func (c *Child) Write(p []byte) error { return c.input.write(p) }

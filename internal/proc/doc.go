@@ -24,8 +24,7 @@
 // # Ownership
 //
 // Start takes Spec by value and keeps its slices; don't change them after.
-// Line.Data belongs to the receiver. The bytes given to Write belong to the
-// child. Whoever calls Start receives from Lines until it is closed, or calls
+// Line.Data belongs to the receiver; Write copies. Whoever calls Start receives from Lines until it is closed, or calls
 // Close, which throws away what is left.
 //
 // # Non-goals

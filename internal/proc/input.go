@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bytes"
 	"io"
 	"sync"
 )
@@ -36,7 +37,7 @@ func (in *input) write(p []byte) error {
 		// One write always fits, however large: else it could never be made.
 		return ErrInputFull
 	}
-	in.queue = append(in.queue, p)
+	in.queue = append(in.queue, bytes.Clone(p))
 	in.queued += int64(len(p))
 	in.wake.Signal()
 	return nil

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"os"
@@ -163,6 +164,60 @@ func TestMessages(t *testing.T) {
 	}
 	if _, _, err := readMessage(strings.NewReader("X\xff\xff\xff\xff12")); err == nil {
 		t.Error("a message of 4 GiB was taken")
+	}
+}
+
+func TestUnwritten(t *testing.T) {
+	const smaps = `00400000-00500000 r-xp 00000000 fe:00 1234 /bin/agent host
+Size:               1024 kB
+Rss:                 512 kB
+Anonymous:             0 kB
+VmFlags: rd ex mr mw me
+00500000-00600000 r--p 00100000 fe:00 1234 /bin/agent host
+Anonymous:             4 kB
+00600000-00700000 rw-p 00200000 fe:00 1234 /bin/agent host
+Anonymous:             0 kB
+00700000-00800000 r--p 00000000 00:00 0
+Anonymous:             0 kB
+00800000-00900000 r--p 00000000 00:00 0 [vvar]
+Anonymous:             0 kB
+00900000-00a00000 r--p 00300000 fe:00 1234 /lib/x
+Anonymous:             0 kB
+`
+	got := unwritten(bufio.NewScanner(strings.NewReader(smaps)))
+	if want := []mapping{{0x400000, 0x500000}, {0x900000, 0xa00000}}; !slices.Equal(got, want) {
+		t.Errorf("unwritten = %x, want %x", got, want)
+	}
+	for _, bad := range []string{"", "x-y r-xp 0 0 0 /x\nAnonymous: 0 kB\n", "5-4 r-xp 0 0 0 /x\nAnonymous: 0 kB\n", "Anonymous: 0 kB\n"} {
+		if got := unwritten(bufio.NewScanner(strings.NewReader(bad))); got != nil {
+			t.Errorf("unwritten(%q) = %x, want none", bad, got)
+		}
+	}
+}
+
+// TestShimIsSmall: the budget of the host and its shim together is 15 MiB.
+func TestShimIsSmall(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector takes memory of its own")
+	}
+	c := start(t, Spec{Argv: []string{"/bin/cat"}, Supervise: true})
+	s, ok := readStat(c.Pid())
+	if !ok {
+		t.Fatal("the child is gone")
+	}
+	var size int
+	small := func() bool {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.ppid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rss, _ := strings.Cut(string(status), "VmRSS:")
+		_, _ = fmt.Sscan(rss, &size)
+		return size > 0 && size < 4<<10
+	}
+	// It trims itself after it has told us that the child is started.
+	if !eventually(patience, small) {
+		t.Errorf("the shim has %d KiB, want less than 4 MiB", size)
 	}
 }
 
