@@ -195,6 +195,24 @@ Anonymous:             0 kB
 	}
 }
 
+// FuzzProcFiles: names of processes and files are anyone's choice and stand in
+// what we read of /proc.
+func FuzzProcFiles(f *testing.F) {
+	f.Add("bash", "/bin/x")
+	f.Add("a) R 1 1 1", "/x\nAnonymous: 0 kB")
+	f.Fuzz(func(t *testing.T, name, file string) {
+		content := "7 (" + name + ") S 12 34 34 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 123456 1000 200"
+		if s, ok := parseStat(7, []byte(content)); !ok || s != (stat{relative{7, 123456}, 'S', 12, 34}) {
+			t.Errorf("parseStat(%q) = %+v, %v", content, s, ok)
+		}
+		for _, m := range unwritten(bufio.NewScanner(strings.NewReader("400000-500000 rw-p 0 fe:00 1 " + file))) {
+			if m.start >= m.end {
+				t.Errorf("unwritten with the file %q = %x", file, m)
+			}
+		}
+	})
+}
+
 // TestShimIsSmall: the budget of the host and its shim together is 15 MiB.
 func TestShimIsSmall(t *testing.T) {
 	if raceDetector {
