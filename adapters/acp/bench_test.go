@@ -3,6 +3,7 @@ package acp
 import (
 	"bytes"
 	"encoding/json"
+	jsonv2 "encoding/json/v2"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type bench struct {
 	done    []adapters.Outcome
 	facts   adapters.Facts
 	written []jsonrpc.Message // by the Protocol, in order
+	raw     [][]byte          // the same as bytes
 	effects []adapters.Effect
 	stop    string
 	errs    []error // from Receive
@@ -37,6 +39,7 @@ type bench struct {
 	calls map[string]string // open, to sub-agent
 	subs  map[string]bool   // running
 	n     int               // prompts
+	asked map[string]string // methods of the agent's requests by their ids
 }
 
 func newBench(t *testing.T, spec AgentSpec, o adapters.Options) *bench {
@@ -44,7 +47,7 @@ func newBench(t *testing.T, spec AgentSpec, o adapters.Options) *bench {
 	info := adapters.SessionInfo{
 		ID: "host-1", Dir: "/w", Client: adapters.ClientInfo{Name: "agenthost", Version: "0.0.1"}, Options: o,
 	}
-	return &bench{t: t, p: New(spec).NewProtocol(info), now: start, calls: map[string]string{}, subs: map[string]bool{}}
+	return &bench{t: t, p: New(spec).NewProtocol(info), now: start, calls: map[string]string{}, subs: map[string]bool{}, asked: map[string]string{}}
 }
 
 // openBench opens a session against an agent that answers as told.
@@ -109,6 +112,9 @@ func (b *bench) prompt() string {
 // line feeds one line of the agent's standard output.
 func (b *bench) line(s string) {
 	b.t.Helper()
+	if m, err := jsonrpc.Parse([]byte(s)); err == nil && m.Kind == jsonrpc.Request {
+		b.asked[string(m.ID)] = m.Method
+	}
 	data := []byte(s)
 	step, err := b.p.Receive(b.now, adapters.Frame{Source: adapters.Stdout, Data: data})
 	for i := range data {
@@ -199,7 +205,8 @@ func (b *bench) apply(s adapters.Step) {
 		if err != nil {
 			b.t.Errorf("wrote %q: %v", w, err)
 		}
-		b.written = append(b.written, m)
+		checkWritten(b.t, m, b.asked)
+		b.written, b.raw = append(b.written, m), append(b.raw, w)
 	}
 }
 
@@ -407,4 +414,13 @@ func (b *bench) want(story string) {
 	if got := b.story(); got != story {
 		b.t.Errorf("story is\n  %s\nwant\n  %s", strings.ReplaceAll(got, " | ", "\n  "), strings.ReplaceAll(story, " | ", "\n  "))
 	}
+}
+
+// jsonOf is a value of the contract as it goes over the wire.
+func jsonOf(v any) string {
+	data, err := jsonv2.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
 }

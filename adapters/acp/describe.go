@@ -2,6 +2,7 @@ package acp
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agenthost/agenthost/adapters/present"
@@ -39,15 +40,13 @@ func (p *Protocol) derived(c *call, t Tool) string {
 	}
 	own := present.Line(c.title)
 	if own == "" || toolLike(own) || strings.Contains(t.Title, present.Escape(own)) {
-		own = ""
-		for _, name := range append(pathNames, "filepath") {
-			if file := args.Get(name).Text(); file != "" {
+		switch t.Name {
+		case "read", "write", "edit", "delete", "move", "list":
+			if paths := allPaths(args, slices.Concat(pathNames, otherPaths), nil); len(paths) > 0 {
 				verb, _, _ := strings.Cut(t.Title, " ")
-				return present.Description(verb + " " + present.CodeCut(file, present.DescriptionLimit-40))
+				return present.Description(verb + " " + present.CodeCut(paths[0], present.DescriptionLimit-40))
 			}
 		}
-	}
-	if own == "" {
 		return t.Title
 	}
 	return present.Description(present.Escape(own))

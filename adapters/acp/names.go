@@ -2,6 +2,7 @@ package acp
 
 import (
 	"strings"
+	"unicode"
 
 	"github.com/agenthost/agenthost/internal/rawjson"
 )
@@ -129,7 +130,7 @@ func hyphenated(s string) string {
 			lower = false
 			continue
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r > 0x7f:
-			b.WriteRune(r)
+			b.WriteRune(unicode.ToLower(r))
 			lower = true
 			continue
 		case r == '/', r == '.':
