@@ -53,7 +53,7 @@ schema: ## Generate the JSON Schemas again.
 	$(GO) generate ./contract/...
 
 golden: ## Write the golden files again; read the diff.
-	$(GO) test $$(grep -rl --include='*_test.go' -e 'flag.Bool("update"' -e adaptertest.Golden . | xargs -n1 dirname | sort -u) -run 'Golden|Draft|Schema|Render' -update
+	$(GO) test $$(grep -rlE --include='*_test.go' 'Bool\("update"|adaptertest.Golden' . | xargs -n1 dirname | sort -u) -update
 
 clean:
 	rm -rf bin .cache

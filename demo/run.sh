@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds agenthost, installs one real agent, runs it and shows its stream: first
-# the envelopes, then a readable view of a second turn. Without GEMINI_API_KEY it
+# the envelopes of one turn, then a readable view of another. Without GEMINI_API_KEY it
 # runs against the scripted model, on loopback, with no key and no internet.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -47,7 +47,7 @@ fi
 
 say "1. The stream: session protocol v2 envelopes (--output envelopes)"
 "$root/bin/agenthost" run gemini --cwd "$demo/work" --output envelopes --allow 'write(**)' --allow 'edit(**)' -p "$first"
-say "2. The same session goes on, as a person reads it (--output text --resume last)"
-"$root/bin/agenthost" run gemini --cwd "$demo/work" --resume last --allow 'read(**)' --allow 'bash(ls *)' -p "$second"
+say "2. Another turn, as a person reads it (--output text)"
+"$root/bin/agenthost" run gemini --cwd "$demo/work" --allow 'read(**)' --allow 'bash(ls *)' -p "$second"
 say "Done. What the agent wrote:"
 head -v "$demo/work/hello.txt"

@@ -82,6 +82,9 @@ func setList[T any](to *[]T, v []T) {
 	}
 }
 
+// SessionDir is where the session id keeps its files below stateDir.
+func SessionDir(stateDir, id string) string { return filepath.Join(stateDir, "sessions", id) }
+
 const metaFile = "session.json"
 
 // saveMeta replaces session.json in one step.

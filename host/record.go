@@ -89,3 +89,50 @@ func (r *TranscriptRecorder) Tick(at time.Time) { r.put(transcript.TickRecord(r.
 func (r *TranscriptRecorder) Exit(at time.Time, s adapters.ExitStatus) {
 	r.put(transcript.ExitRecord(r.ms(at), s))
 }
+
+// Recorders records to each of its members.
+type Recorders []Recorder
+
+var _ Recorder = Recorders(nil)
+
+// Frame implements Recorder.
+func (l Recorders) Frame(at time.Time, f adapters.Frame) {
+	for _, r := range l {
+		r.Frame(at, f)
+	}
+}
+
+// Write implements Recorder.
+func (l Recorders) Write(at time.Time, data []byte) {
+	for _, r := range l {
+		r.Write(at, data)
+	}
+}
+
+// Command implements Recorder.
+func (l Recorders) Command(at time.Time, c adapters.Command) {
+	for _, r := range l {
+		r.Command(at, c)
+	}
+}
+
+// Effect implements Recorder.
+func (l Recorders) Effect(at time.Time, e adapters.Effect) {
+	for _, r := range l {
+		r.Effect(at, e)
+	}
+}
+
+// Tick implements Recorder.
+func (l Recorders) Tick(at time.Time) {
+	for _, r := range l {
+		r.Tick(at)
+	}
+}
+
+// Exit implements Recorder.
+func (l Recorders) Exit(at time.Time, s adapters.ExitStatus) {
+	for _, r := range l {
+		r.Exit(at, s)
+	}
+}

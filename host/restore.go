@@ -54,7 +54,7 @@ func newSession(cfg Config) (*Session, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Session{
-		cfg: cfg, dir: filepath.Join(cfg.StateDir, "sessions", cfg.ID), log: cfg.Logger,
+		cfg: cfg, dir: SessionDir(cfg.StateDir, cfg.ID), log: cfg.Logger,
 		inbox: newInbox(), live: newBroadcast(), done: make(chan struct{}),
 		asks: map[string]*ask{}, waiting: map[string]func(adapters.Outcome){},
 	}

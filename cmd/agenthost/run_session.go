@@ -21,7 +21,9 @@ import (
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/internal/proc"
+	"github.com/agenthost/agenthost/internal/redact"
 	"github.com/agenthost/agenthost/journal"
+	"github.com/agenthost/agenthost/journal/nativelog"
 )
 
 // runRequest is one `agenthost run`.
@@ -229,12 +231,7 @@ func sessionConfig(st *streams, req runRequest) (host.Config, closers, error) {
 		return hc, cl, err
 	}
 	hc.Mediator = m
-	if f.record != "" {
-		if err := record(&hc, f.record, &cl); err != nil {
-			return hc, cl, err
-		}
-	}
-	return hc, cl, nil
+	return hc, cl, record(&hc, cfg, f.record, &cl)
 }
 
 // resumeSession resolves --resume, --continue and --fork. A session of ours goes
@@ -312,22 +309,58 @@ func pickAgent(cfg configuration, req runRequest) (a adapters.Adapter, command, 
 	return a, command, args, nil
 }
 
-// record adds a transcript recorder.
-func record(hc *host.Config, path string, cl *closers) error {
-	w, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return usage("name a file that can be written", "--record: %v", err)
+// record adds the recorders: the session's native log, and the file of --record.
+// Secrets are kept out of both.
+func record(hc *host.Config, cfg configuration, path string, cl *closers) error {
+	var recorders host.Recorders
+	redactor := redact.New(append(cfg.Secrets(), secretsOf(hc.Environ)...)...)
+	add := func(w io.WriteCloser) error {
+		cl.add(w)
+		start := time.Now()
+		head := transcript.NewHeader(hc.Adapter.Name(), adapters.SessionInfo{ID: hc.ID, Dir: hc.Dir, Client: hc.Client, Options: hc.Options})
+		head.Start, head.Command = start.UnixMilli(), hc.Command
+		tw, err := transcript.NewWriter(w, head, redactor.Bytes)
+		if err != nil {
+			return &problem{code: exitFailed, what: err.Error()}
+		}
+		recorders = append(recorders, host.NewTranscriptRecorder(tw, start))
+		return nil
 	}
-	cl.add(w)
-	start := time.Now()
-	head := transcript.NewHeader(hc.Adapter.Name(), adapters.SessionInfo{ID: hc.ID, Dir: hc.Dir, Client: hc.Client, Options: hc.Options})
-	head.Start = start.UnixMilli()
-	tw, err := transcript.NewWriter(w, head, nil)
-	if err != nil {
-		return &problem{code: exitFailed, what: err.Error()}
+	if cfg.NativeLog.Enabled {
+		dir := filepath.Join(host.SessionDir(hc.StateDir, hc.ID), "native")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return usage("make it writable, or set stateDir", "native log: %v", err)
+		}
+		log, err := nativelog.Open(dir, nativelog.Options{FileBytes: cfg.NativeLog.FileBytes, Files: cfg.NativeLog.Files})
+		if err != nil {
+			return usage("make it writable, or switch nativeLog off", "native log: %v", err)
+		}
+		if err := add(log); err != nil {
+			return err
+		}
 	}
-	hc.Record = host.NewTranscriptRecorder(tw, start)
+	if path != "" {
+		w, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+		if err != nil {
+			return usage("name a file that can be written", "--record: %v", err)
+		}
+		if err := add(w); err != nil {
+			return err
+		}
+	}
+	hc.Record = recorders
 	return nil
+}
+
+// secretsOf are the values of an environment whose names say that they are secret.
+func secretsOf(environ []string) []string {
+	var secrets []string
+	for _, kv := range environ {
+		if name, value, ok := strings.Cut(kv, "="); ok && redact.SecretName(name) {
+			secrets = append(secrets, value)
+		}
+	}
+	return secrets
 }
 
 // closers are what a run opened.

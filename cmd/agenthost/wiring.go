@@ -16,6 +16,7 @@ import (
 	"github.com/agenthost/agenthost/config"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/internal/redact"
 	"github.com/agenthost/agenthost/journal"
 	"github.com/agenthost/agenthost/permission/policy"
 )
@@ -180,8 +181,9 @@ func newLogger(w io.Writer, cfg configuration) *slog.Logger {
 		_ = level.UnmarshalText([]byte(strings.ToUpper(cfg.Log.Level)))
 	}
 	o := &slog.HandlerOptions{Level: level}
+	var h slog.Handler = slog.NewTextHandler(w, o)
 	if cfg.Log.Format == "json" {
-		return slog.New(slog.NewJSONHandler(w, o))
+		h = slog.NewJSONHandler(w, o)
 	}
-	return slog.New(slog.NewTextHandler(w, o))
+	return slog.New(redact.Handler(h, redact.New(append(cfg.Secrets(), secretsOf(environ())...)...)))
 }
