@@ -23,15 +23,12 @@ func (p *commandPattern) allows(c *shell.Command, q *Analysis) bool {
 	if c.Exact != "" && !p.allLiteral() || c.Tail && !p.open {
 		return false
 	}
-	if !p.allowsHere(c, q) {
-		return false
-	}
-	return p.allowsWords(c, q)
+	return p.allowsWords(c, q) && p.allowsHere(c, q)
 }
 
 func (p *commandPattern) allLiteral() bool {
-	for _, w := range p.words {
-		if !w.isLiteral {
+	for i := range p.words {
+		if !p.words[i].isLiteral {
 			return false
 		}
 	}
@@ -173,11 +170,12 @@ func (p *commandPattern) allowsHere(c *shell.Command, q *Analysis) bool {
 	if q.went == wentNowhere || q.firstChdir(c) {
 		return true
 	}
-	for i, w := range p.words {
+	for i := range p.words {
+		w := &p.words[i]
 		if w.lone {
 			continue
 		}
-		if relative(w.prefix) && (i == 0 && strings.Contains(w.prefix, "/") || i > 0 && pathLike(&w)) {
+		if relative(w.prefix) && (i == 0 && strings.Contains(w.prefix, "/") || i > 0 && pathLike(w)) {
 			return false
 		}
 	}

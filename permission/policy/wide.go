@@ -34,8 +34,8 @@ type widePattern struct {
 
 // wideOption is one option word of a pattern.
 type wideOption struct {
-	// word is the whole word folded, letters the letters of a short cluster, long
-	// the name of a long option.
+	// word is the whole word without dashes and value, letters the letters of a
+	// short cluster, long the folded name of a long option.
 	word, letters, long string
 }
 
@@ -103,7 +103,7 @@ func optionOf(text string) wideOption {
 	if i := strings.IndexByte(text, '='); i >= 0 {
 		stem = text[:i]
 	}
-	o := wideOption{word: stem}
+	o := wideOption{word: strings.TrimLeft(stem, "-")}
 	if strings.HasPrefix(stem, "--") {
 		o.long = fold(stem[2:])
 	} else if len(stem) <= clusterMax && letters(stem[1:]) {
@@ -124,7 +124,7 @@ func letters(s string) bool {
 // profile is a command taken apart, once for all patterns.
 type profile struct {
 	program  string
-	words    []string // option words without values
+	words    []string // option words without dashes and values
 	letters  string
 	longs    []string
 	operands []operand
@@ -239,16 +239,19 @@ func (p *commandPattern) touchesOne(c *shell.Command, q *Analysis) chance {
 	}
 	f := q.profile(c)
 	w := &p.wide
-	if w.program != "" && w.program != f.program || w.program == "" && !match(w.tokens, f.program, true) {
+	if w.program != "" && w.program != f.program {
 		return no
 	}
-	for _, o := range w.options {
-		if !f.has(o) {
+	for i := range w.options {
+		if !f.has(&w.options[i]) {
 			if !f.open {
 				return no
 			}
 			got = maybe
 		}
+	}
+	if w.program == "" && !match(w.tokens, f.program, true) {
+		return no
 	}
 	return min(got, w.touchesOperands(f))
 }
@@ -285,12 +288,9 @@ func (pa assignPattern) touches(v shell.Word) chance {
 }
 
 // has reports whether the command has the option o in any spelling.
-func (f *profile) has(o wideOption) bool {
-	bare := strings.TrimLeft(o.word, "-")
-	for _, w := range f.words {
-		if strings.TrimLeft(w, "-") == bare {
-			return true
-		}
+func (f *profile) has(o *wideOption) bool {
+	if slices.Contains(f.words, o.word) {
+		return true
 	}
 	if o.long != "" {
 		for _, l := range f.longs {
