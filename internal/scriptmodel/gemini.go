@@ -102,7 +102,8 @@ func (g *geminiRequest) reduce(model string, stream bool) *request {
 }
 
 // geminiEncoder writes one chunk for each piece and a last one with the reason
-// and the usage. Calls come whole.
+// and the usage. Calls and thoughts come whole: the API sends a thought's summary
+// as one part.
 type geminiEncoder struct {
 	answer *answer
 	parts  []any // of the whole answer
@@ -113,7 +114,7 @@ func (e *geminiEncoder) begin() []event { return nil }
 func (e *geminiEncoder) open(b beat) []event { return nil }
 
 func (e *geminiEncoder) piece(b beat, text string) []event {
-	if b.op == beatCall {
+	if b.op != beatText {
 		return nil
 	}
 	return []event{{data: e.chunk(geminiText(b, text))}}
@@ -122,6 +123,9 @@ func (e *geminiEncoder) piece(b beat, text string) []event {
 func (e *geminiEncoder) close(b beat) []event {
 	if b.op != beatCall {
 		e.parts = append(e.parts, geminiText(b, b.text))
+		if b.op == beatThink {
+			return []event{{data: e.chunk(geminiText(b, b.text))}}
+		}
 		return nil
 	}
 	fc := map[string]any{"name": b.call.name, "args": b.call.args}
