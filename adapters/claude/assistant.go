@@ -54,7 +54,9 @@ func (p *protocol) assistantBlock(m message, agent string, b rawjson.Value) erro
 		p.startCall(m, agent, b)
 	case strings.HasSuffix(kind, "_tool_result"):
 		// The API's own tools (web search …) report in the answer itself.
-		p.endCall(m, agent, b)
+		if id := b.Get("tool_use_id").Text(); id != "" && !p.told(id) {
+			p.endCall(m, agent, b)
+		}
 	default:
 		return fmt.Errorf("content block of type %q: want one of the API's", kind)
 	}

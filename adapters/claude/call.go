@@ -60,9 +60,6 @@ func (p *protocol) tell(c *call, origin string) {
 // endCall takes a tool_result block.
 func (p *protocol) endCall(m message, agent string, b rawjson.Value) {
 	id := b.Get("tool_use_id").Text()
-	if id == "" {
-		return
-	}
 	c := p.calls[id]
 	if c != nil {
 		agent = c.agent
@@ -74,8 +71,6 @@ func (p *protocol) endCall(m message, agent string, b rawjson.Value) {
 	p.settleAsksOf(id)
 	p.agents.returned(p, id, details)
 	switch {
-	case c == nil && p.finished[id], c != nil && c.ended:
-		return // told already
 	case c == nil:
 		// Nobody announced it: its call was made before this process ran.
 		c = p.announce(id, agent, "", nil, m.uuid)
@@ -85,12 +80,18 @@ func (p *protocol) endCall(m message, agent string, b rawjson.Value) {
 	c.ended = true
 	p.plan.take(p, c, details, b.Get("is_error").True())
 	p.emit(adapters.Draft{Subagent: agent, Origin: m.uuid, Event: contract.ToolCallEnd{
-		Call: id, Result: p.toolResult(m, c, b, details),
+		Call: id, Result: p.outcome(m, c, b, details),
 	}})
 }
 
-// toolResult is the outcome of a call.
-func (p *protocol) toolResult(m message, c *call, b, details rawjson.Value) *contract.ToolResult {
+// told reports whether the end of a call has been told.
+func (p *protocol) told(id string) bool {
+	c := p.calls[id]
+	return c == nil && p.finished[id] || c != nil && c.ended
+}
+
+// outcome is how a call ended.
+func (p *protocol) outcome(m message, c *call, b, details rawjson.Value) *contract.ToolResult {
 	output, text := toolOutput(b)
 	if b.Get("is_error").True() {
 		r := &contract.ToolResult{Status: contract.ToolError, Error: toolError(text)}

@@ -32,9 +32,11 @@ type protocol struct {
 	finished map[string]bool // ids of calls that ended and were forgotten
 	callSeq  int
 	agents   agents
-	asks     []*ask
-	requests requests
-	plan     plan
+	// straggler is a sub-agent that said something after its end.
+	straggler *subagent
+	asks      []*ask
+	requests  requests
+	plan      plan
 	// answers has the origin of the last answer before each message of the user;
 	// lastAnswer is the newest of all. A conversation is cut at answers.
 	answers    map[string]string
@@ -206,7 +208,12 @@ func (p *protocol) line(data []byte) error {
 	if conversation(m) {
 		p.flushNext()
 	}
-	return p.dispatch(m)
+	err = p.dispatch(m)
+	if a := p.straggler; a != nil {
+		p.straggler = nil
+		p.stopAgent(a)
+	}
+	return err
 }
 
 // conversation reports whether a message shows that the messages which were

@@ -117,6 +117,9 @@ func (p *protocol) delta(m message, ev rawjson.Value) error {
 	b := *at
 	if text := b.joiner.Add(piece); text != "" {
 		b.text.WriteString(text)
+		if a := p.agents.find(m.agent, m.parent); a != nil && a.over {
+			return nil // nobody shows it any more
+		}
 		p.live(adapters.Delta{Subagent: p.agentOf(m), Thinking: thinking, Text: text})
 	}
 	return nil

@@ -22,6 +22,9 @@ type subagent struct {
 	kept    bool
 	started bool
 	stopped bool
+	// over says that the CLI said it has ended. What it says after that begins no
+	// new run.
+	over bool
 }
 
 func (a *subagent) running() bool { return a.started && !a.stopped }
@@ -53,6 +56,9 @@ func (p *protocol) agentOf(m message) string {
 		a.title = m.text("task_description")
 	}
 	p.startAgent(a)
+	if a.over {
+		p.straggler = a
+	}
 	return a.id
 }
 
@@ -171,7 +177,7 @@ func (p *protocol) taskStarted(m message) {
 		a = p.agents.add(task, call)
 	case a.stopped:
 		// A resumed sub-agent keeps its task id; the call that woke it is another.
-		a.started, a.stopped = false, false
+		a.started, a.stopped, a.over = false, false, false
 		if call != "" {
 			a.call = call
 			p.agents.byCall[call] = a
@@ -212,6 +218,7 @@ func (p *protocol) taskUpdated(m message) {
 	}
 	switch patch.Get("status").Text() {
 	case "completed", "failed", "killed":
+		a.over = true
 		p.stopAgent(a)
 	}
 }
@@ -220,6 +227,7 @@ func (p *protocol) taskUpdated(m message) {
 func (p *protocol) taskNotification(m message) {
 	task := m.text("task_id")
 	if a := p.agents.byTask[task]; a != nil {
+		a.over = true
 		p.stopAgent(a)
 		return
 	}
@@ -246,6 +254,7 @@ func (p *protocol) backgroundTasks(m message) {
 	}
 	for _, a := range p.agents.list {
 		if a.background && a.running() && a.task != "" && !live[a.task] {
+			a.over = true
 			p.stopAgent(a)
 		}
 	}

@@ -21,11 +21,7 @@ func (p *protocol) user(m message) error {
 	for b := range content.Elements() {
 		switch kind := b.Get("type").Text(); kind {
 		case "tool_result":
-			agent := p.agentOf(m)
-			if agent == "" {
-				p.enterMain(nil)
-			}
-			p.endCall(m, agent, b)
+			p.toolResult(m, b)
 		case "text":
 			p.echoed(m, b.Get("text").Text())
 		case "image", "document":
@@ -35,6 +31,20 @@ func (p *protocol) user(m message) error {
 		}
 	}
 	return err
+}
+
+// toolResult takes the result of a call, unless it is told already: a killed
+// sub-agent's calls report after its end.
+func (p *protocol) toolResult(m message, b rawjson.Value) {
+	id := b.Get("tool_use_id").Text()
+	if id == "" || p.told(id) {
+		return
+	}
+	agent := p.agentOf(m)
+	if agent == "" {
+		p.enterMain(nil)
+	}
+	p.endCall(m, agent, b)
 }
 
 // echoed takes a text in the user's role.

@@ -1,0 +1,605 @@
+package e2e
+
+import (
+	"encoding/json/jsontext"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/agentlab"
+	"github.com/agenthost/agenthost/internal/scriptmodel"
+)
+
+// Claude Code over its own protocol: what the tests for all agents leave out.
+
+// claudeCode starts a session of the real CLI.
+func claudeCode(t *testing.T, flags ...string) (*session, *agentlab.Lab) {
+	t.Helper()
+	lab := agentlab.New(t)
+	return start(t, lab, "claude", append([]string{"--on-ask", "wait"}, flags...)...), lab
+}
+
+// says waits for a text of the agent and the end of its turn.
+func (s *session) says(want string) contract.TurnEnd {
+	s.t.Helper()
+	wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, want) && !ev.Thinking })
+	end := s.turnEnd()
+	if end.Status != contract.TurnCompleted {
+		s.t.Errorf("the turn that said %q ended %+v %+v", want, end, end.Error)
+	}
+	return end
+}
+
+// finished ends the session and checks that nothing of it is left.
+func (s *session) finished(code int) []contract.Envelope {
+	s.t.Helper()
+	envs := s.finish(code)
+	noneLeft(s.t, s.lab)
+	return envs
+}
+
+// Parallel tools, each asked for by itself: one runs with other arguments, one is
+// rejected with a reason that the model hears, one is read-only and never asks.
+func TestClaudeTools(t *testing.T) {
+	s, lab := claudeCode(t)
+	s.prompt(script(
+		"think I think first. ++ text Three at once. ++ shell touch one.txt ++ shell touch two.txt ++ shell pwd",
+		"text All done."))
+	ask, _ := wait[contract.PermissionRequest](s, nil)
+	s.send(contract.PermissionResponse{
+		Call: ask.Call, Decision: contract.AllowOnce, Args: jsontext.Value(`{"command":"touch other.txt","description":"other"}`),
+	})
+	ask, _ = wait[contract.PermissionRequest](s, nil)
+	s.send(contract.PermissionResponse{Call: ask.Call, Decision: contract.RejectOnce, Message: "use the other file"})
+	s.says("All done.")
+	envs := s.finished(0)
+	for name, want := range map[string]bool{"one.txt": false, "other.txt": true, "two.txt": false} {
+		if _, err := os.Stat(filepath.Join(lab.Dir, name)); (err == nil) != want {
+			t.Errorf("%s: exists %v, want %v", name, err == nil, want)
+		}
+	}
+	var statuses []contract.ToolStatus
+	for _, end := range events[contract.ToolCallEnd](envs) {
+		statuses = append(statuses, end.Result.Status)
+	}
+	slices.Sort(statuses)
+	if want := []contract.ToolStatus{"completed", "completed", "error"}; !slices.Equal(statuses, want) {
+		t.Errorf("calls ended %q, want %q", statuses, want)
+	}
+	if !modelHeard(lab, "use the other file") {
+		t.Error("the model did not hear why")
+	}
+}
+
+// modelHeard reports whether a request of the agent holds a text.
+func modelHeard(lab *agentlab.Lab, text string) bool {
+	return slices.ContainsFunc(lab.Model.Played(), func(r scriptmodel.Request) bool { return strings.Contains(string(r.Body), text) })
+}
+
+// Plan mode: nothing is changed before the plan is approved, a rejection keeps
+// planning, and leaving the mode is told.
+func TestClaudePlan(t *testing.T) {
+	s, lab := claudeCode(t, "--mode", "plan")
+	const plan = `tool ExitPlanMode {"plan":"# The plan\n1. look\n2. leap"}`
+	s.prompt(script(plan, plan, "text Off we go."))
+	ask, _ := wait[contract.PermissionRequest](s, nil)
+	if ask.ToolName != "plan" || !strings.Contains(ask.Description, "1. look") || !strings.Contains(string(ask.Args), "The plan") {
+		t.Errorf("ask = %+v, want the plan in it", ask)
+	}
+	s.send(contract.PermissionResponse{Call: ask.Call, Decision: contract.RejectOnce, Message: "look twice"})
+	ask, _ = wait[contract.PermissionRequest](s, nil)
+	s.decide(ask.Call, contract.AllowOnce)
+	change, env := wait[contract.AgentConfigurationChanged](s, nil)
+	if change.PermissionMode != contract.ModeDefault || env.Role != contract.RoleAgent {
+		t.Errorf("changed %+v by %s, want default by the agent", change, env.Role)
+	}
+	s.says("Off we go.")
+	s.finished(0)
+	if !modelHeard(lab, "look twice") {
+		t.Error("the model did not hear why the plan was rejected")
+	}
+}
+
+// A question of the model is answered.
+func TestClaudeQuestion(t *testing.T) {
+	s, lab := claudeCode(t)
+	s.prompt(script(
+		`tool AskUserQuestion {"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]}]}`,
+		"text Thank you."))
+	ask, _ := wait[contract.PermissionRequest](s, nil)
+	if ask.ToolName != "ask-user" || ask.Question == nil || len(ask.Question.Questions) != 1 || len(ask.Question.Questions[0].Options) != 2 {
+		t.Fatalf("ask = %+v, want a question with two options", ask)
+	}
+	s.send(contract.PermissionResponse{
+		Call: ask.Call, Decision: contract.AllowOnce, Answers: fmt.Appendf(nil, `{%q:"Blue"}`, ask.Question.Questions[0].ID),
+	})
+	s.says("Thank you.")
+	s.finished(0)
+	if !modelHeard(lab, `Which colour?\"=\"Blue`) {
+		t.Error("the model did not hear the answer")
+	}
+}
+
+// A question of an MCP server comes through, and its answers get their types.
+func TestClaudeElicitation(t *testing.T) {
+	lab := agentlab.New(t)
+	play := filepath.Join(lab.Home, "server.txt")
+	server := `? method=initialize as I
+< {"jsonrpc":"2.0","id":${I.id},"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"lab","version":"1"}}}
+? method=tools/list as L
+< {"jsonrpc":"2.0","id":${L.id},"result":{"tools":[{"name":"order","inputSchema":{"type":"object"}}]}}
+? method=tools/call as C within 60000
+< {"jsonrpc":"2.0","id":77,"method":"elicitation/create","params":{"message":"How many?","requestedSchema":{"type":"object","properties":{"count":{"type":"integer"}},"required":["count"]}}}
+? id=77 result.action="accept" result.content.count=3 as E within 60000
+< {"jsonrpc":"2.0","id":${C.id},"result":{"content":[{"type":"text","text":"three it is"}]}}
+! hold
+`
+	config := fmt.Sprintf(`{"mcpServers":{"lab":{"type":"stdio","command":%q,"args":[],"env":{%q:%q}}}}`, os.Args[0], playEnv, play)
+	for path, data := range map[string]string{play: server, filepath.Join(lab.Home, "mcp.json"): config} {
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := start(t, lab, "claude", "--on-ask", "wait", "--allow", "mcp(lab/*)", "--", "--mcp-config", filepath.Join(lab.Home, "mcp.json"))
+	s.prompt(script(`mcp lab order {"what":"tea"}`, "text Ordered."))
+	ask, _ := wait(s, func(ev contract.PermissionRequest) bool { return ev.Question != nil })
+	s.send(contract.PermissionResponse{Call: ask.Call, Decision: contract.AllowOnce, Answers: jsontext.Value(`{"count":"3"}`)})
+	s.says("Ordered.")
+	s.finished(0)
+	if !modelHeard(lab, "three it is") {
+		t.Error("the server did not get the answer")
+	}
+}
+
+// agentScript is a call of the sub-agent tool whose prompt is a script.
+func agentScript(name string, background bool, steps ...string) string {
+	prompt := string(appendQuoted(nil, "SCRIPT: "+strings.Join(steps, " ;; ")))
+	return fmt.Sprintf(`tool Agent {"description":%q,"subagent_type":"general-purpose","run_in_background":%v,"prompt":%s}`, name, background, prompt)
+}
+
+func appendQuoted(b []byte, s string) []byte {
+	b, err := jsontext.AppendQuote(b, s)
+	if err != nil {
+		panic(err) // scripts are UTF-8
+	}
+	return b
+}
+
+// Sub-agents, one inside the other and two at once: what each says and asks is
+// theirs, and each stops.
+func TestClaudeSubagents(t *testing.T) {
+	s, _ := claudeCode(t)
+	inner := agentScript("inner", false, "shell touch inner.txt", "text inner says")
+	s.prompt("SCRIPT: " + agentScript("outer", false, inner, "text outer says") + " ++ " + agentScript("other", false, "text other says") + " ;; text main says")
+	ask, env := wait[contract.PermissionRequest](s, nil)
+	s.decide(ask.Call, contract.AllowOnce)
+	s.says("main says")
+	envs := s.finished(0)
+
+	names := map[string]string{}
+	parents := map[string]string{}
+	for _, e := range envs {
+		if ev, ok := e.Event.(contract.SubagentStart); ok {
+			names[ev.AgentID] = ev.Title
+			parents[ev.Title] = e.Subagent
+		}
+	}
+	if names[env.Subagent] != "inner" || names[parents["inner"]] != "outer" || parents["outer"] != "" || parents["other"] != "" {
+		t.Errorf("the ask is %q's; parents: %q", names[env.Subagent], parents)
+	}
+	for _, e := range envs {
+		ev, ok := e.Event.(contract.Text)
+		if who, isIt := strings.CutSuffix(ev.Text, " says"); ok && isIt && e.Role == contract.RoleAgent && who != "main" && names[e.Subagent] != who {
+			t.Errorf("%q was said by %q", ev.Text, names[e.Subagent])
+		}
+	}
+	if starts, stops := len(names), len(events[contract.SubagentStop](envs)); starts != 3 || stops != 3 {
+		t.Errorf("%d starts and %d stops, want 3 of each", starts, stops)
+	}
+}
+
+// A sub-agent in the background outlives its turn: a prompt goes on beside it, its
+// ask is asked again after that turn, and its report is a turn of its own.
+func TestClaudeBackground(t *testing.T) {
+	s, lab := claudeCode(t)
+	s.prompt("SCRIPT: " + agentScript("bg", true, "hold work ++ shell touch bg.txt", "text bg says") + " ;; text main says")
+	s.says("main says")
+	s.prompt(script("hold turn ++ text beside it"))
+	wait[contract.TurnStart](s, nil)
+	lab.Model.Release("work")
+	ask, env := wait[contract.PermissionRequest](s, nil)
+	if env.Subagent == "" {
+		t.Error("the ask is not the sub-agent's")
+	}
+	lab.Model.Release("turn")
+	s.says("beside it")
+	again, _ := wait[contract.PermissionRequest](s, nil)
+	if again.Call == ask.Call {
+		t.Errorf("the second ask has the first one's call %q", ask.Call)
+	}
+	s.decide(again.Call, contract.AllowOnce)
+	wait[contract.SubagentStop](s, nil)
+	s.turnEnd()
+	envs := s.finished(0)
+	if _, err := os.Stat(filepath.Join(lab.Dir, "bg.txt")); err != nil {
+		t.Error("the allowed tool did not run")
+	}
+	if n := strings.Count(said(envs), "bg says"); n != 1 {
+		t.Errorf("the sub-agent's answer is there %d times", n)
+	}
+}
+
+// A message to the running turn is taken up between two tool rounds.
+func TestClaudeSteer(t *testing.T) {
+	s, lab := claudeCode(t, "--allow", "bash(*)")
+	s.prompt(script("shell touch started; while [ ! -e go ]; do sleep 0.1; done", "text It is over."))
+	waitForFile(t, filepath.Join(lab.Dir, "started"))
+	s.send(contract.Text{Text: "mind the steer", Steer: true})
+	wait(s, func(ev contract.Text) bool { return ev.Steer })
+	if err := os.WriteFile(filepath.Join(lab.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.says("It is over.")
+	envs := s.finished(0)
+	if n := len(events[contract.TurnStart](envs)); n != 1 {
+		t.Errorf("%d turns, want 1", n)
+	}
+	if !modelHeard(lab, "mind the steer") {
+		t.Error("the model did not hear the steer")
+	}
+}
+
+// An abort keeps the text that was said, kills background work, and the next
+// prompt works.
+func TestClaudeAbort(t *testing.T) {
+	s, lab := claudeCode(t, "--allow", "bash(*)")
+	s.prompt(script("text Half of an ans ++ hang"))
+	deadline(t, "the model says something", func() bool { return len(lab.Model.Played()) > 0 })
+	s.send(contract.Abort{})
+	if end := s.turnEnd(); end.Status != contract.TurnCancelled || end.Error != nil {
+		t.Errorf("turn-end = %+v %v, want cancelled without an error", end, end.Error)
+	}
+	s.prompt("SCRIPT: " + agentScript("bg", true, "shell touch bg-started; sleep 567") + " ;; hang ++ text never")
+	waitForFile(t, filepath.Join(lab.Dir, "bg-started"))
+	s.send(contract.Abort{})
+	if end := s.turnEnd(); end.Status != contract.TurnCancelled {
+		t.Errorf("turn-end = %+v, want cancelled", end)
+	}
+	s.prompt(script("text Still here."))
+	s.says("Still here.")
+	s.finished(0)
+}
+
+// deadline waits until a condition holds.
+func deadline(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	limit := time.After(patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("not in %v: %s", patience, what)
+		}
+	}
+}
+
+// Model, mode and thinking are switched while the session runs; each is told
+// when the CLI has confirmed it, and what it refuses is not.
+func TestClaudeSwitch(t *testing.T) {
+	s, _ := claudeCode(t)
+	s.prompt(script("text One."))
+	s.says("One.")
+	for _, c := range []struct {
+		ask, want contract.AgentConfigurationChanged
+	}{
+		{contract.AgentConfigurationChanged{Model: "sonnet"}, contract.AgentConfigurationChanged{Model: "claude-sonnet-5-5"}},
+		{contract.AgentConfigurationChanged{ThinkingLevel: "high"}, contract.AgentConfigurationChanged{ThinkingLevel: "high"}},
+		{contract.AgentConfigurationChanged{PermissionMode: "bypassPermissions"}, contract.AgentConfigurationChanged{}},
+		{contract.AgentConfigurationChanged{PermissionMode: "acceptEdits"}, contract.AgentConfigurationChanged{PermissionMode: "acceptEdits"}},
+	} {
+		s.send(c.ask)
+		if c.want.Model+c.want.ThinkingLevel+string(c.want.PermissionMode) == "" {
+			continue
+		}
+		got, env := wait[contract.AgentConfigurationChanged](s, nil)
+		if got.Model != c.want.Model || got.ThinkingLevel != c.want.ThinkingLevel || got.PermissionMode != c.want.PermissionMode || env.Role != contract.RoleUser {
+			t.Errorf("changed %+v by %s, want %+v by the user", got, env.Role, c.want)
+		}
+	}
+	// In this mode an edit is not asked for.
+	s.prompt(script("write made.txt hello", "text Two."))
+	if end := s.says("Two."); end.Model != "claude-sonnet-5-5" {
+		t.Errorf("the turn ran on %q", end.Model)
+	}
+	envs := s.finished(0)
+	if n := len(events[contract.PermissionRequest](envs)); n != 0 {
+		t.Errorf("%d asks, want none", n)
+	}
+}
+
+// A session is branched off: the new one has the history, the old one has not
+// what is said in the new one.
+func TestClaudeFork(t *testing.T) {
+	s, lab := claudeCode(t)
+	s.prompt(script("text The password is swordfish."))
+	s.says("swordfish")
+	s.finished(0)
+	s = start(t, lab, "claude", "--fork", "last")
+	s.prompt(script("text In the branch."))
+	s.says("In the branch.")
+	s.finished(0)
+	requests := lab.Model.Played()
+	if last := requests[len(requests)-1]; !strings.Contains(string(last.Body), "The password is swordfish.") {
+		t.Error("the branch has no history")
+	}
+}
+
+// What the model's service refuses is a failed turn with a code; what it mends
+// itself is a notice.
+func TestClaudeErrors(t *testing.T) {
+	for _, c := range []struct {
+		act  string
+		code contract.ErrorCode
+		exit int
+	}{
+		{"error 401 bad key", contract.CodeAuthRequired, 3},
+		{"error 429 slow down", contract.CodeRateLimited, 1},
+		{"error 529 overloaded", contract.CodeOverloaded, 1},
+		{"error 400 nonsense", contract.CodeInvalidRequest, 1},
+		{"drop", contract.CodeNetwork, 1},
+	} {
+		t.Run(c.act, func(t *testing.T) {
+			s, _ := claudeCode(t, "--env", "CLAUDE_CODE_MAX_RETRIES=1")
+			s.prompt(script(c.act))
+			end := s.turnEnd()
+			if end.Status != contract.TurnFailed || end.Error == nil || end.Error.Code != c.code || end.Error.Message == "" {
+				t.Errorf("turn-end = %+v %+v, want failed with %s", end, end.Error, c.code)
+			}
+			envs := s.finished(c.exit)
+			if text := said(envs); text != "" {
+				t.Errorf("the error was also said: %q", text)
+			}
+		})
+	}
+	t.Run("mended", func(t *testing.T) {
+		s, _ := claudeCode(t)
+		s.prompt(script("error once 529 overloaded", "text It came back."))
+		s.says("It came back.")
+		s.prompt(script("text Half an answer ++ drop once", "text The whole answer."))
+		s.says("The whole answer.")
+		envs := s.finished(0)
+		retries := 0
+		for _, ev := range events[contract.Service](envs) {
+			if ev.Kind == contract.ServiceRetry {
+				retries++
+			}
+		}
+		if retries == 0 {
+			t.Error("no retry was told")
+		}
+		if n := strings.Count(said(envs), "Half an answer"); n != 1 {
+			t.Errorf("the answer that was cut and repeated is there %d times", n)
+		}
+	})
+}
+
+// The CLI's own limits end a turn.
+func TestClaudeLimits(t *testing.T) {
+	s, _ := claudeCode(t, "--allow", "bash(*)", "--max-turns", "2")
+	s.prompt(script("shell echo 1", "shell echo 2", "shell echo 3", "text Never said."))
+	if end := s.turnEnd(); end.Error == nil || end.Error.Code != contract.CodeMaxTurns {
+		t.Errorf("turn-end = %+v %+v, want max-turns", end, end.Error)
+	}
+	s.finished(1)
+	s, _ = claudeCode(t, "--allow", "bash(*)", "--max-budget", "0.0001")
+	s.prompt(script("shell echo 1", "shell echo 2", "text Never said."))
+	if end := s.turnEnd(); end.Error == nil || end.Error.Code != contract.CodeQuotaExceeded {
+		t.Errorf("turn-end = %+v %+v, want quota-exceeded", end, end.Error)
+	}
+	s.finished(1)
+}
+
+// A compaction is told once, and its texts are nobody's.
+func TestClaudeCompaction(t *testing.T) {
+	s, _ := claudeCode(t)
+	s.prompt(script("text Something to forget."))
+	s.says("Something to forget.")
+	s.prompt("/compact keep the important")
+	wait(s, func(ev contract.Service) bool { return ev.Kind == contract.ServiceCompaction })
+	s.turnEnd()
+	s.prompt(script("text After it."))
+	s.says("After it.")
+	envs := s.finished(0)
+	compactions, prompts := 0, 0
+	for _, e := range envs {
+		switch ev := e.Event.(type) {
+		case contract.Service:
+			if ev.Kind == contract.ServiceCompaction {
+				compactions++
+			}
+		case contract.Text:
+			if e.Role == contract.RoleUser {
+				prompts++
+			}
+		}
+	}
+	if compactions != 1 || prompts != 3 {
+		t.Errorf("%d compactions and %d texts of the user, want 1 and 3", compactions, prompts)
+	}
+}
+
+// A picture and a file go with a prompt.
+func TestClaudeFiles(t *testing.T) {
+	lab := agentlab.New(t)
+	// The smallest PNG: one pixel.
+	const png = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcfP\x0f\x00\x03\x86\x01\x80Z4}k\x00\x00\x00\x00IEND\xaeB`\x82"
+	for name, data := range map[string]string{"dot.png": png, "notes.txt": "remember the milk\n"} {
+		if err := os.WriteFile(filepath.Join(lab.Dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := start(t, lab, "claude", "-p", script("text I see."), "--image", filepath.Join(lab.Dir, "dot.png"), "--file", filepath.Join(lab.Dir, "notes.txt"))
+	s.says("I see.")
+	s.finished(0)
+	if !modelHeard(lab, "iVBORw0KGgo") {
+		t.Error("the model did not get the picture")
+	}
+	if !modelHeard(lab, "remember the milk") {
+		t.Error("the model did not get the file")
+	}
+}
+
+// 200 turns with a new process in the middle: nothing is lost, nothing is there
+// twice.
+func TestClaudeLongSession(t *testing.T) {
+	if testing.Short() {
+		t.Skip("200 turns take a minute")
+	}
+	s, lab := claudeCode(t)
+	const half = 100
+	turn := func(i int) {
+		s.prompt(script(fmt.Sprintf("text answer number %d.", i)))
+		s.says(fmt.Sprintf("answer number %d.", i))
+	}
+	for i := range half {
+		turn(i)
+	}
+	s.finished(0)
+	s = start(t, lab, "claude", "--on-ask", "wait", "--resume", "last", "--from", "0")
+	for i := range half {
+		turn(half + i)
+	}
+	envs := s.finished(0)
+	answers := said(envs)
+	for i := range 2 * half {
+		if n := strings.Count(answers, fmt.Sprintf("answer number %d.", i)); n != 1 {
+			t.Errorf("answer %d is there %d times", i, n)
+		}
+	}
+	if starts, ends := len(events[contract.TurnStart](envs)), len(events[contract.TurnEnd](envs)); starts != 2*half || ends != 2*half {
+		t.Errorf("%d turn-starts and %d turn-ends, want %d of each", starts, ends, 2*half)
+	}
+}
+
+// killCLI ends the CLI's own process, and nothing else, with SIGKILL.
+func killCLI(t *testing.T, lab *agentlab.Lab) {
+	t.Helper()
+	all, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, p := range all {
+		if len(p.Args) > 1 && strings.HasPrefix(filepath.Base(p.Args[0]), "claude") && slices.Contains(p.Args, "stream-json") {
+			n++
+			if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n == 0 {
+		t.Fatalf("the CLI is not among %v", all)
+	}
+}
+
+// The CLI is killed at ten points: each turn that began has one end, nothing of
+// the session is left, and the next prompt goes on.
+func TestClaudeKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten starts of the CLI")
+	}
+	started := func(s *session) { waitForFile(s.t, filepath.Join(s.lab.Dir, "started")) }
+	asked := func(s *session) { wait[contract.PermissionRequest](s, nil) }
+	model := func(n int) func(*session) {
+		return func(s *session) {
+			deadline(s.t, "the model is asked", func() bool { return len(s.lab.Model.Played()) >= n })
+		}
+	}
+	for _, c := range []struct {
+		name, script string
+		until        func(*session)
+		// over says that the turn has ended before the kill.
+		over bool
+	}{
+		{"before the first prompt", "", nil, true},
+		{"the model is silent", "hang", model(1), false},
+		{"in a thought", "think Half a thou ++ hang", model(1), false},
+		{"in a text", "text Half an ans ++ hang", model(1), false},
+		{"in a tool", "shell touch started; sleep 765", started, false},
+		{"in an ask", "write asked.txt x", asked, false},
+		{"after a tool", "shell touch started ;; hang", model(2), false},
+		{"in a sub-agent", agentScript("sub", false, "shell touch started; sleep 765"), started, false},
+		{"in background work", agentScript("bg", true, "shell touch started; sleep 765") + " ;; text over", func(s *session) { s.says("over"); started(s) }, true},
+		{"after a turn", "text over", func(s *session) { s.says("over") }, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, lab := claudeCode(t, "--allow", "bash(*)")
+			want := 1
+			if c.script == "" {
+				deadline(t, "the CLI runs", func() bool { return s.running() })
+				want = 0
+			} else {
+				s.prompt("SCRIPT: " + c.script)
+				c.until(s)
+				// The CLI saves a session some 100 ms after its first turn began; one that
+				// is killed before that cannot be gone on with.
+				saved := filepath.Join(lab.Home, ".claude", "projects", "*", "*.jsonl")
+				deadline(t, "the session is saved", func() bool {
+					files, err := filepath.Glob(saved)
+					return err == nil && len(files) > 0
+				})
+			}
+			killCLI(t, lab)
+			if !c.over {
+				if end := s.turnEnd(); end.Status != contract.TurnFailed || end.Error == nil || end.Error.Code != contract.CodeAgentExited {
+					t.Errorf("turn-end = %+v %+v, want failed by agent-exited", end, end.Error)
+				}
+			}
+			if c.script != "" {
+				s.goesOn()
+				want++
+				s.stdin.Close()
+			}
+			<-s.done
+			noneLeft(t, lab)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.validate("extended", s.lines)
+			starts, ends := len(events[contract.TurnStart](s.envs)), len(events[contract.TurnEnd](s.envs))
+			if starts != ends || starts < want {
+				t.Errorf("%d turn-starts and %d turn-ends, want at least %d of each:\n%s", starts, ends, want, render(s.envs))
+			}
+		})
+	}
+}
+
+// goesOn prompts until a turn completes. A prompt that was on its way to the dead
+// process is a failed turn; no more than one can be.
+func (s *session) goesOn() {
+	s.t.Helper()
+	for range 2 {
+		s.prompt(script("text Back again."))
+		end := s.turnEnd()
+		if end.Status == contract.TurnCompleted {
+			return
+		}
+		if end.Error == nil || end.Error.Code != contract.CodeAgentExited {
+			s.t.Errorf("turn-end = %+v %+v, want completed, or once agent-exited", end, end.Error)
+		}
+	}
+	s.t.Error("the session does not go on")
+}
+
+// running reports whether the CLI runs.
+func (s *session) running() bool {
+	all, err := s.lab.Leftovers()
+	return err == nil && slices.ContainsFunc(all, func(p agentlab.Process) bool { return slices.Contains(p.Args, "stream-json") })
+}
