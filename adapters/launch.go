@@ -30,6 +30,10 @@ type Launch struct {
 	Pass []string
 	// Files are written before the start.
 	Files []LaunchFile
+	// Dir is where the child starts, absolute, empty for LaunchRequest.Dir. It is
+	// set for an agent that takes the session's directory over its protocol and
+	// does harm to it at its start.
+	Dir string
 	// Notices are what a person should know about this start, like a limitation
 	// of the machine. The host puts them into the stream as service notices.
 	Notices []string

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func (s *Session) launch(ctx context.Context) error {
 	}
 	s.effects.use(env)
 	child, err := s.cfg.Start(context.WithoutCancel(ctx), StartSpec{
-		Argv: argv, Env: env, Dir: s.cfg.Dir, MaxLine: s.cfg.Limits.LineBytes,
+		Argv: argv, Env: env, Dir: cmp.Or(l.Dir, s.cfg.Dir), MaxLine: s.cfg.Limits.LineBytes,
 		StderrTail: s.cfg.Limits.StderrBytes, StopGrace: s.cfg.Limits.Stop,
 	})
 	if err != nil {

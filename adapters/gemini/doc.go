@@ -16,6 +16,11 @@
 //     sessions, from remembering permissions, and from the mode "yolo" unless a
 //     person opted in. The user's own files are not touched, and an
 //     administrator's settings are kept beneath ours.
+//   - Where it does not, it is started in the root directory and told the session's
+//     over the protocol: at its start it deletes the resumed sessions of the
+//     directory it is in. What it reads of that directory only then (a key in a
+//     .env file, for a session that is resumed) it does not see; the setting
+//     "start" = "project" starts it there all the same.
 //   - An earlier session is not loaded within the minute in which it was opened
 //     last: Gemini CLI loses it then. What it replays never becomes envelopes.
 //   - "[MODE_UPDATE] plan" as a text is a change of mode, also in pieces.

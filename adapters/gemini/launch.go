@@ -54,14 +54,21 @@ func (m Machine) launch(req adapters.LaunchRequest, l *adapters.Launch) error {
 	return m.overlay(req, l)
 }
 
-// overlay puts our settings above the user's, where Gemini CLI takes them.
+// overlay puts our settings above the user's, where Gemini CLI takes them. Where it
+// does not, it is started away from the session's directory: at its start it
+// deletes the resumed sessions of the directory it is started in.
 func (m Machine) overlay(req adapters.LaunchRequest, l *adapters.Launch) error {
+	if o := req.Options; o.Resume != "" && !m.keepsSessions(req) {
+		l.Notices = append(l.Notices, "Gemini CLI deletes a resumed session when it is started in its directory by itself. "+
+			"To keep such sessions set general.sessionRetention.enabled to false in ~/.gemini/settings.json.")
+	}
 	dir := filepath.Join(req.StateDir, "gemini")
-	if why := m.Insecure(dir); why != "" {
-		if o := req.Options; (o.Resume != "" || o.Continue) && !m.keepsSessions(req) {
-			l.Notices = append(l.Notices, fmt.Sprintf(
-				"Gemini CLI deletes a session's history at the start after the one that resumed it. To keep it, set "+
-					"general.sessionRetention.enabled to false in ~/.gemini/settings.json. (It takes no settings from %s: %s.)", dir, why))
+	if m.Insecure(dir) != "" {
+		if req.Options.Settings["start"] != "project" {
+			l.Dir = "/"
+			if m.OS == "windows" {
+				l.Dir = `C:\`
+			}
 		}
 		return nil
 	}

@@ -157,30 +157,48 @@ func TestLaunchSettings(t *testing.T) {
 
 // Settings that Gemini CLI would skip must not stand in for an administrator's.
 func TestLaunchWhereSettingsAreSkipped(t *testing.T) {
-	const keeps = `{"general":{"sessionRetention":{"enabled":false}}} // mine`
-	tests := []struct {
-		options adapters.Options
-		files   map[string]string
-		notices int
-	}{
-		{options: adapters.Options{}},
-		{options: adapters.Options{Resume: "r"}, notices: 1},
-		{options: adapters.Options{Resume: "r"}, files: map[string]string{"/home/u/.gemini/settings.json": keeps}},
-		{options: adapters.Options{Resume: "r"}, files: map[string]string{"/home/u/.gemini/settings.json": "{}"}, notices: 1},
+	l := launch(t, machine(nil, "/home/u does not belong to root"), nil, adapters.Options{})
+	if env(l, "GEMINI_CLI_SYSTEM_SETTINGS_PATH") != "" || env(l, "GEMINI_CLI_SYSTEM_DEFAULTS_PATH") != "" || file(l, "/state/gemini/settings.json") != "" {
+		t.Errorf("%+v: settings were set though they are skipped", l)
+	}
+	if env(l, "GEMINI_PTY_INFO") != "child_process" {
+		t.Error("the output of shell commands is lost")
+	}
+}
+
+// At its start it deletes the resumed sessions of the directory it is in.
+func TestLaunchDir(t *testing.T) {
+	tests := []struct{ os, insecure, start, want string }{
+		{"linux", "", "", ""},
+		{"linux", "not root's", "", "/"},
+		{"windows", "not root's", "", `C:\`},
+		{"linux", "not root's", "project", ""},
 	}
 	for _, tt := range tests {
-		l := launch(t, machine(tt.files, "/home/u does not belong to root"), map[string]string{"HOME": "/home/u"}, tt.options)
-		if env(l, "GEMINI_CLI_SYSTEM_SETTINGS_PATH") != "" || env(l, "GEMINI_CLI_SYSTEM_DEFAULTS_PATH") != "" || file(l, "/state/gemini/settings.json") != "" {
-			t.Errorf("%+v: settings were set though they are skipped", tt)
+		m := machine(nil, tt.insecure)
+		m.OS = tt.os
+		if got := launch(t, m, nil, adapters.Options{Settings: map[string]string{"start": tt.start}}).Dir; got != tt.want {
+			t.Errorf("%+v: starts in %q, want %q", tt, got, tt.want)
 		}
-		if env(l, "GEMINI_PTY_INFO") != "child_process" {
-			t.Errorf("%+v: the output of shell commands is lost", tt)
+	}
+}
+
+func TestLaunchNotice(t *testing.T) {
+	const keeps = `{"general":{"sessionRetention":{"enabled":false}}} // mine`
+	tests := []struct {
+		resume, settings string
+		notices          int
+	}{
+		{"", "{}", 0}, {"r", "", 1}, {"r", keeps, 0}, {"r", "{}", 1}, {"r", "{", 1},
+	}
+	for _, tt := range tests {
+		files := map[string]string{}
+		if tt.settings != "" {
+			files["/home/u/.gemini/settings.json"] = tt.settings
 		}
+		l := launch(t, machine(files, "x"), map[string]string{"HOME": "/home/u"}, adapters.Options{Resume: tt.resume})
 		if len(l.Notices) != tt.notices {
 			t.Errorf("%+v: notices %q, want %d", tt, l.Notices, tt.notices)
-		}
-		if tt.notices > 0 && !strings.Contains(l.Notices[0], "does not belong to root") {
-			t.Errorf("notice %q does not say why", l.Notices[0])
 		}
 	}
 }
