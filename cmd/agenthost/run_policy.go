@@ -31,6 +31,9 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, sessionID stri
 	if err != nil {
 		return nil, usage("see docs/permissions.md for the rules", "%v", err)
 	}
+	if f.onAsk == string(policy.OnAskPrompt) && (!asksHere(st) || f.input != "text") {
+		return nil, usage("use --on-ask wait, deny or fail", "--on-ask prompt: there is no terminal to ask at")
+	}
 	grants, audit, err := openRecords(cfg.StateDir, cl)
 	if err != nil {
 		return nil, err
@@ -77,7 +80,13 @@ func onAsk(st *streams, f *runFlags, base *policy.Policy) policy.OnAsk {
 }
 
 // asksHere reports whether a person sits at a terminal that can be asked.
-func asksHere(st *streams) bool { return isTerminal(st.in) && isTerminal(st.err) }
+func asksHere(st *streams) bool {
+	in, closer := terminalInput(st)
+	if closer != nil {
+		_ = closer.Close()
+	}
+	return in != nil
+}
 
 // openRecords opens the remembered grants and the audit log.
 func openRecords(stateDir string, cl *closers) (*grant.Store, *os.File, error) {

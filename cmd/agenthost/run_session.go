@@ -24,6 +24,7 @@ import (
 	"github.com/agenthost/agenthost/internal/redact"
 	"github.com/agenthost/agenthost/journal"
 	"github.com/agenthost/agenthost/journal/nativelog"
+	"github.com/agenthost/agenthost/permission"
 )
 
 // runRequest is one `agenthost run`.
@@ -61,6 +62,9 @@ func runAgent(ctx context.Context, st *streams, req runRequest) error {
 		return startProblem(err)
 	}
 	r := &runner{session: session, flags: f, ends: ends, st: st}
+	if m, ok := hc.Mediator.(*permission.Mediator); ok {
+		r.mediator = m
+	}
 	r.out, err = newOutput(st, f.output, profile, session)
 	if err != nil {
 		ends.finish(causeUsage)
@@ -77,6 +81,9 @@ type runner struct {
 	ends    *ending
 	st      *streams
 	out     *output
+	// mediator and keys are for a person at the terminal; keys is nil without one.
+	mediator *permission.Mediator
+	keys     *keyboard
 }
 
 // run prints the stream, sends the input, waits for the end.
@@ -93,6 +100,15 @@ func (r *runner) run(prompt string, hasPrompt bool) error {
 		}
 		printed <- err
 	}()
+	if in, closer := terminalInput(r.st); in != nil && r.flags.input == "text" {
+		if closer != nil {
+			defer closer.Close()
+		}
+		r.keys = newKeyboard(in)
+		asking, done := context.WithCancel(context.Background())
+		defer done()
+		go askAtTerminal(asking, r.st, r.keys, r.mediator, r.session.ID())
+	}
 	fed := make(chan error, 1)
 	go func() { fed <- r.feed(r.ends.ctx, prompt, hasPrompt) }()
 	var inputErr error
@@ -123,7 +139,16 @@ func (r *runner) feed(ctx context.Context, prompt string, hasPrompt bool) error 
 			return err
 		}
 	case !hasPrompt:
-		return f.lines(ctx, r.st.in, func() { r.out.ready() })
+		in := r.st.in
+		if r.keys != nil {
+			in = r.keys.prompts
+		}
+		return f.lines(ctx, in, func() {
+			if r.keys != nil {
+				r.keys.awaited.Store(true)
+			}
+			r.out.ready()
+		})
 	}
 	return r.session.Idle(ctx)
 }
