@@ -32,6 +32,7 @@ func thisMachine() Machine {
 const (
 	systemSettingsVar = "GEMINI_CLI_SYSTEM_SETTINGS_PATH"
 	systemDefaultsVar = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"
+	baseURLVar        = "GOOGLE_GEMINI_BASE_URL"
 )
 
 // launch is the hook that says how Gemini CLI is started.
@@ -69,6 +70,11 @@ func (m Machine) overlay(req adapters.LaunchRequest, l *adapters.Launch) error {
 			if m.OS == "windows" {
 				l.Dir = `C:\`
 			}
+		}
+		if req.Options.Resume != "" && onlyKey(req) {
+			// session/load takes a key only when a login method was chosen, or
+			// when it has an address: the usual one, then.
+			l.Env = append(l.Env, adapters.Pair{Name: baseURLVar, Value: "https://generativelanguage.googleapis.com"})
 		}
 		return nil
 	}

@@ -166,6 +166,26 @@ func TestLaunchWhereSettingsAreSkipped(t *testing.T) {
 	}
 }
 
+// session/load takes no key by itself, session/new does.
+func TestLaunchWithAKeyAlone(t *testing.T) {
+	const variable, usual = "GOOGLE_GEMINI_BASE_URL", "https://generativelanguage.googleapis.com"
+	tests := []struct {
+		resume string
+		env    map[string]string
+		want   string
+	}{
+		{"", map[string]string{"GEMINI_API_KEY": "k"}, ""},
+		{"r", map[string]string{"GEMINI_API_KEY": "k"}, usual},
+		{"r", map[string]string{"GEMINI_API_KEY": "k", variable: "http://gw"}, ""},
+		{"r", nil, ""},
+	}
+	for _, tt := range tests {
+		if got := env(launch(t, machine(nil, "x"), tt.env, adapters.Options{Resume: tt.resume}), variable); got != tt.want {
+			t.Errorf("%+v: %s = %q", tt, variable, got)
+		}
+	}
+}
+
 // At its start it deletes the resumed sessions of the directory it is in.
 func TestLaunchDir(t *testing.T) {
 	tests := []struct{ os, insecure, start, want string }{

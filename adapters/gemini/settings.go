@@ -24,12 +24,17 @@ func overrides(o adapters.Options) jsontext.Value {
 // softDefaults are settings beneath the user's own.
 func softDefaults(req adapters.LaunchRequest) jsontext.Value {
 	auth := ""
-	if req.Getenv != nil && req.Getenv("GEMINI_API_KEY") != "" && req.Getenv("GOOGLE_GEMINI_BASE_URL") == "" {
+	if onlyKey(req) {
 		// session/new takes the key without being told, session/load does not.
 		auth = `,"security":{"auth":{"selectedType":"gemini-api-key"}}`
 	}
 	return jsontext.Value(`{"general":{"enableAutoUpdate":false,"enableAutoUpdateNotification":false},` +
 		`"privacy":{"usageStatisticsEnabled":false}` + auth + `}`)
+}
+
+// onlyKey reports whether a key in the environment is all that says how to log in.
+func onlyKey(req adapters.LaunchRequest) bool {
+	return req.Getenv != nil && req.Getenv("GEMINI_API_KEY") != "" && req.Getenv(baseURLVar) == ""
 }
 
 // merge lays one object over another; objects inside are merged, all else is
