@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"bytes"
+	"encoding/json/jsontext"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -233,7 +234,9 @@ func (s *session) story() string {
 // says compares the story.
 func (s *session) says(want string) {
 	s.t.Helper()
-	want = strings.TrimSpace(strings.ReplaceAll(want, "\t", "")) + "\n"
+	if want = strings.TrimSpace(strings.ReplaceAll(want, "\t", "")); want != "" {
+		want += "\n"
+	}
 	if got := s.story(); got != want {
 		s.t.Errorf("said:\n%s\nwant:\n%s", got, want)
 	}
@@ -262,4 +265,12 @@ func (s *session) stream() []contract.Envelope {
 		}
 	}
 	return envs
+}
+
+func quoted(s string) []byte {
+	b, err := jsontext.AppendQuote(nil, s)
+	if err != nil {
+		panic(err) // only for UTF-8
+	}
+	return b
 }
