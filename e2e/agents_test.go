@@ -19,12 +19,8 @@ type real struct {
 	flags []string
 	// endsOnReject: the agent itself ends the turn when a tool is rejected.
 	endsOnReject bool
-	// mode is what --mode can be switched to while it runs, model likewise.
-	mode  contract.PermissionMode
-	model string
-	// tries is how many times a request that fails with 503 must fail for the
-	// turn to fail, 0 when the agent never gives up in the time of a test.
-	gives503 bool
+	// mode is what it is switched to while it runs.
+	mode contract.PermissionMode
 }
 
 func reals() []real {

@@ -38,9 +38,8 @@ type player struct {
 	vars   map[string]string
 	lines  chan map[string]any // of the host; closed when stdin ends
 	queue  []map[string]any    // came and nobody waited for it
-	ended  bool
-	begun  bool // claude: the first user message came
-	opened int  // acp: sessions
+	begun  bool                // claude: the first user message came
+	opened int                 // acp: sessions
 }
 
 // play plays the script and never returns.

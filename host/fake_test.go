@@ -201,7 +201,6 @@ type stage struct {
 	t        *testing.T
 	children chan *fakeChild
 	argv     [][]string
-	ids      int
 }
 
 // newStage starts a session. configure may change its Config.
