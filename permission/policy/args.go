@@ -17,6 +17,8 @@ type args struct {
 	commands, paths, urls, dirs []string
 	// rest are the other members, for the key of a grant: name and raw value.
 	rest []member
+	// argv are further words of the command.
+	argv []string
 	// environment: the call sets variables.
 	environment bool
 }
@@ -57,6 +59,11 @@ func readArgs(raw jsontext.Value, cl class) (args, error) {
 	if _, err := d.ReadToken(); err != io.EOF {
 		return a, fmt.Errorf("%w: there is more after the object", errArgs)
 	}
+	if len(a.argv) > 0 {
+		if err := a.joinWords(); err != nil {
+			return a, err
+		}
+	}
 	if len(a.commands)+len(a.paths)+len(a.urls) > maxSubjects {
 		return a, fmt.Errorf("%w: they name too many files", errArgs)
 	}
@@ -87,6 +94,8 @@ func (a *args) member(d *jsontext.Decoder, name string, cl class, depth int) err
 	switch {
 	case cl == aboutCommand && isCommandKey(key):
 		return a.command(d, name)
+	case cl == aboutCommand && depth == 0 && (key == "args" || key == "arguments") && d.PeekKind() == '[':
+		return a.texts(d, name, &a.argv)
 	case cl == aboutCommand && isDirKey(key):
 		return a.texts(d, name, &a.dirs)
 	case cl == aboutCommand && (key == "env" || key == "environment"):
@@ -109,6 +118,19 @@ func (a *args) member(d *jsontext.Decoder, name string, cl class, depth int) err
 	if depth == 0 && (cl == aboutCommand || cl == aboutPath && isGlobKey(key)) {
 		a.rest = append(a.rest, member{name: name, value: v.Clone()})
 	}
+	return nil
+}
+
+// joinWords makes one command of a program and the arguments beside it.
+func (a *args) joinWords() error {
+	if len(a.commands) != 1 || strings.ContainsAny(a.commands[0], " \t\n;|&<>$`'\"\\(){}*?[]~#!") {
+		return fmt.Errorf("%w: want a program beside its arguments", errArgs)
+	}
+	list := []shell.Word{{Text: a.commands[0]}}
+	for _, w := range a.argv {
+		list = append(list, shell.Word{Text: w})
+	}
+	a.commands[0] = shell.Join(list)
 	return nil
 }
 

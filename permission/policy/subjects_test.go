@@ -73,7 +73,9 @@ func TestSubjects(t *testing.T) {
 		{"bash", `{"command":"#"}`, Ask}, {"bash", `{"command":";"}`, Ask}, {"bash", `{"command":null}`, Ask}, {"bash", `{"command":[]}`, Ask},
 		{"bash", `{"command":"ls","env":{"PATH":"/tmp"}}`, Ask}, {"bash", `{"command":"ls","env":{}}`, Allow},
 		{"bash", `{"command":"ls","description":"x","timeout":5}`, Allow}, {"bash", `{"command":"ls","workdir":"/tmp"}`, Allow},
-		{"bash", `{"command":"ls","command":"rm x"}`, Ask},
+		{"bash", `{"command":"ls","command":"rm x"}`, Ask}, {"bash", `{"command":"ls","args":["-l"]}`, Allow}, {"bash", `{"command":"git","args":["push"]}`, Ask},
+		{"bash", `{"command":"sh","args":["-c","rm x"]}`, Ask}, {"bash", `{"command":"sh","args":["-c","ls"]}`, Allow}, {"bash", `{"command":"ls -l","args":["x"]}`, Ask},
+		{"bash", `{"command":"ls","args":[]}`, Allow}, {"bash", `{"args":["ls"]}`, Ask},
 		// Addresses.
 		{"web-fetch", `{"url":"https://example.com/x","prompt":"y"}`, Allow}, {"web-fetch", `{"URL":"https://example.com"}`, Allow},
 		{"web-fetch", `{"url":"https://example.com","href":"https://evil.com"}`, Ask}, {"web-fetch", `{"urls":["https://example.com","https://evil.com"]}`, Ask},

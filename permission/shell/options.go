@@ -17,6 +17,8 @@ type tool struct {
 	words []string
 	// prefixes are beginnings of such arguments.
 	prefixes []string
+	// names: every argument that is no option names a variable to set.
+	names bool
 	// settings: NAME=value sets a variable that may name a program.
 	settings bool
 	// output is the position of an operand that is a file to write, 0 for none.
@@ -64,8 +66,8 @@ const anyUse = "\x00any"
 // the names it is given.
 func isBuiltinWithNames(name string) bool {
 	switch name {
-	case "test", "[", "printf", "read", "unset", "mapfile", "readarray", "getopts", "wait", "let",
-		"declare", "typeset", "local", "export", "readonly":
+	case "test", "[", "printf", "read", "unset", "mapfile", "readarray", "getopts", "wait", "let", "exit", "return", "shift", "break",
+		"continue", "ulimit", "umask", "declare", "typeset", "local", "export", "readonly", "print", "integer", "float", "vared":
 		return true
 	}
 	return false
@@ -99,6 +101,9 @@ func (t tool) mark(words []Word, before int) {
 			continue
 		}
 		operand++
+		if t.names && w.Spell == 0 {
+			w.Spell = len(w.Text)
+		}
 		if t.output > 0 && operand >= t.output && w.Spell == 0 {
 			w.Spell = len(w.Text)
 		}
@@ -116,7 +121,7 @@ func (t tool) spell(text string) int {
 		}
 	}
 	for _, p := range t.prefixes {
-		if strings.HasPrefix(text, p) {
+		if len(text) >= len(p) && strings.EqualFold(text[:len(p)], p) {
 			return len(p)
 		}
 	}

@@ -199,6 +199,9 @@ func (r *reader) stmt(s *syntax.Stmt) {
 			r.stmt(c.Stmt)
 		}
 	case *syntax.CoprocClause:
+		if c.Name != nil {
+			r.sets(c, r.source(c.Name))
+		}
 		r.stmt(c.Stmt)
 	case *syntax.DeclClause:
 		r.declare(c)
@@ -219,10 +222,26 @@ func (r *reader) loop(c *syntax.ForClause) {
 		r.stmts(c.Do)
 		return
 	}
+	if iter.Name != nil {
+		r.sets(c.Loop, iter.Name.Value)
+	}
 	for _, w := range iter.Items {
 		r.data(w)
 	}
 	r.stmts(c.Do)
+}
+
+// sets marks a construct that sets a variable which may change what later
+// commands run: those of the environment have capitals or belong to the list.
+func (r *reader) sets(n syntax.Node, name string) {
+	switch name {
+	case "path", "cdpath", "fpath", "manpath", "mailpath", "module_path", "fignore", "prompt", "psvar", "watch", "histchars", "argv", "status":
+	default:
+		if strings.ToLower(name) == name && !strings.HasSuffix(name, "_proxy") {
+			return
+		}
+	}
+	r.add(&Command{Source: r.source(n), Dynamic: "it sets the variable " + cut(name), Blind: true})
 }
 
 func (r *reader) choice(c *syntax.CaseClause) {
@@ -276,11 +295,14 @@ func (r *reader) redirect(rd *syntax.Redirect) {
 		return
 	}
 	w := r.word(rd.Word)
-	if harmless(rd.Op, w) || r.muted {
+	named := rd.N != nil && strings.HasPrefix(rd.N.Value, "{")
+	if !named && harmless(rd.Op, w) || r.muted {
 		return
 	}
 	out := Redirect{Source: r.source(rd), Path: w}
 	switch {
+	case named:
+		out.Dynamic = "it sets a variable"
 	case w.Kind != Known || strings.ContainsRune(w.Text, AnyNumber):
 		out.Dynamic = "the file is known only when it runs"
 	case w.Text == "" || w.Text == "!":

@@ -41,10 +41,17 @@ func markGitGlobal(words []Word) {
 	}
 }
 
-// markTar marks a first word without a dash, tar's old way of giving options.
+// markTar marks a first word without a dash, tar's old way of giving options, and
+// files on other machines.
 func markTar(words []Word) {
 	if len(words) > 0 && words[0].Text != "" && words[0].Text[0] != '-' && strings.ContainsAny(words[0].Text, "IFxcruATgW") {
 		words[0].Spell = len(words[0].Text)
+	}
+	for i := range words {
+		// host:file is fetched by rsh.
+		if t := words[i].Text; strings.Contains(t, ":") && !strings.HasPrefix(t, "--") {
+			words[i].Spell = len(t)
+		}
 	}
 }
 

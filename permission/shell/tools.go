@@ -76,6 +76,8 @@ func lookupTool(name string) (tool, bool) {
 		return tool{short: "rBREdcz", long: []string{"run", "process-begin", "process-code", "process-end", "define"}}, true
 	case "lua", "luajit":
 		return tool{short: "elij"}, true
+	case "R", "Rscript", "julia", "tclsh", "wish", "guile", "racket", "ghci", "scala", "groovy", "irb":
+		return tool{short: "eEcfLp", long: []string{"eval", "execute", "expr", "file", "print", "command", "load"}}, true
 	case "node", "nodejs", "bun", "tsx", "ts-node", "deno":
 		return tool{
 			short: "eprcCi",
@@ -148,10 +150,6 @@ func lookupTool(name string) (tool, bool) {
 		return tool{short: "oBM", single: []string{"wrapper", "fplugin", "specs", "dumpdir", "load"}, prefixes: []string{"@", "-fplugin", "-specs", "--specs", "-Wl,", "-Xlinker"}}, true
 	case "yq":
 		return tool{short: "is", long: []string{"inplace", "in-place", "split-exp", "split-exp-file"}}, true
-	case "psql":
-		return tool{short: "oLf", long: []string{"output", "log-file", "file"}, check: markContaining(`\!`, `\o`, `\g`, `\c`, `\w`, `\i`, "program", "PROGRAM")}, true
-	case "sqlite3":
-		return tool{single: []string{"cmd", "init", "append", "archive"}, check: markContaining(".", "load_extension", "writefile", "edit(")}, true
 	case "ip":
 		return tool{short: "b", single: []string{"batch", "force"}, words: []string{"netns", "vrf", "exec"}}, true
 	case "tcpdump", "tshark":
@@ -160,7 +158,8 @@ func lookupTool(name string) (tool, bool) {
 		return tool{single: []string{"oN", "oX", "oG", "oA", "oS", "script", "datadir", "servicedb"}}, true
 	case "journalctl", "systemctl":
 		return tool{long: []string{"rotate", "vacuum-size", "vacuum-time", "vacuum-files", "flush", "root", "image", "setup-keys", "cursor-file"}, words: []string{"edit"}}, true
-	case "alias", "bind", "complete", "compgen", "enable", "hash", "fc", "set", "shopt", "mapfile", "readarray":
+	case "alias", "bind", "complete", "compgen", "enable", "hash", "fc", "mapfile", "readarray", "printf", "print", "wait",
+		"read", "unset", "getopts", "vared", "integer", "float":
 		return builtinTool(name), true
 	}
 	return tool{}, false
@@ -182,7 +181,14 @@ func builtinTool(name string) tool {
 	case "fc":
 		return tool{short: "es"}
 	case "mapfile", "readarray":
-		return tool{short: "C"}
+		return tool{short: "C", names: true}
+	case "printf", "print":
+		return tool{short: "vPz"}
+	case "wait":
+		return tool{short: "p"}
+	case "read", "unset", "getopts", "vared", "integer", "float":
+		// PATH is a name, too.
+		return tool{names: true, short: "apA"}
 	}
 	return tool{}
 }
@@ -250,11 +256,11 @@ func tarTool() tool {
 
 func curlTool() tool {
 	return tool{
-		short: "oOJKcDTFdEQx",
+		short: "oOJKcDTFdEQxw",
 		long: []string{"output", "output-dir", "remote-name", "remote-name-all", "remote-header-name", "create-dirs", "config", "cookie-jar",
 			"dump-header", "trace", "trace-ascii", "stderr", "libcurl", "hsts", "alt-svc", "etag-save", "upload-file", "form", "form-string",
 			"data", "data-ascii", "data-binary", "data-raw", "data-urlencode", "json", "engine", "quote", "write-out", "unix-socket",
 			"abstract-unix-socket", "proxy", "preproxy", "key", "cert", "netrc-file", "url-query", "next", "url", "resolve", "connect-to"},
-		prefixes: []string{"file:", "FILE:", "scp:", "sftp:", "smb:", "gopher:", "dict:", "telnet:", "@"},
+		prefixes: []string{"file:", "scp:", "sftp:", "smb:", "gopher:", "dict:", "telnet:", "@"},
 	}
 }

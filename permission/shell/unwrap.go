@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -100,7 +101,7 @@ func (r *reader) unwrap(name string, cmd *Command, redirs []*syntax.Redirect) {
 		r.xargs(cmd)
 	case name == "find", name == "gfind":
 		r.find(cmd)
-	case name == "eval":
+	case name == "eval", name == "emulate":
 		r.hide(cmd, joined(cmd.Words[1:]))
 		cmd.blind("eval runs text")
 	case name == "trap":
@@ -121,6 +122,7 @@ func (r *reader) unwrap(name string, cmd *Command, redirs []*syntax.Redirect) {
 			r.wrapped(cmd, w)
 		}
 	}
+	r.hideOptions(cmd)
 	for _, in := range cmd.Inner {
 		in.inherit(cmd.Assigns)
 	}
@@ -163,6 +165,7 @@ func isRemote(name string) bool {
 		"nix-shell", "nix", "conda", "xvfb-run", "dbus-run-session", "firejail", "bwrap", "proot", "fakeroot", "nodemon", "concurrently",
 		"watchexec", "hyperfine", "vi", "vim", "nvim", "view", "ex", "ed", "emacs", "nano", "pico", "coproc", "rlwrap", "socat", "nc", "ncat", "netcat",
 		"setarch", "linux32", "linux64", "i386", "arch", "prlimit", "cgexec", "chpst", "softlimit", "run-parts", "start-stop-daemon", "daemonize",
+		"psql", "mysql", "mariadb", "sqlite3", "mongo", "mongosh", "redis-cli", "duckdb", "sqlplus", "osqueryi", "dc", "bc", "m4", "gnuplot",
 		"dumb-init", "tini", "gosu", "su-exec", "s6-setuidgid", "rsh", "rexec", "kexec", "qemu-x86_64", "wine", "mono", "java":
 		return true
 	}
@@ -174,7 +177,7 @@ func isRemote(name string) bool {
 func isInterpreter(name string) bool {
 	switch name {
 	case "python", "python2", "python3", "pypy", "pypy3", "perl", "ruby", "node", "nodejs", "php", "lua", "luajit", "bun", "deno", "tsx",
-		"ts-node", "irb", "R", "Rscript", "julia", "tclsh", "wish", "guile", "racket", "ghci", "scala", "groovy", "psql", "mysql", "sqlite3":
+		"ts-node", "irb", "R", "Rscript", "julia", "tclsh", "wish", "guile", "racket", "ghci", "scala", "groovy":
 		return true
 	}
 	return strings.HasPrefix(name, "python3.") || strings.HasPrefix(name, "python2.")
@@ -185,7 +188,7 @@ func isInterpreter(name string) bool {
 func readsStdin(cmd *Command) {
 	for _, w := range cmd.Words[1:] {
 		switch {
-		case w.Text == "-":
+		case w.Text == "-" || fromStream(w.Text):
 			cmd.blind("it runs what comes on standard input")
 			return
 		case !strings.HasPrefix(w.Text, "-") || w.Spell > 0:
@@ -195,6 +198,13 @@ func readsStdin(cmd *Command) {
 		}
 	}
 	cmd.blind("it runs what comes on standard input")
+}
+
+// fromStream reports whether a file is no file but a stream that anything may
+// come on.
+func fromStream(file string) bool {
+	file = path.Clean(file)
+	return strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/")
 }
 
 // sub makes a command of some words of an outer one.
@@ -244,6 +254,11 @@ func (r *reader) hide(cmd *Command, text string) {
 	quiet := reader{script: &aside, depth: r.depth + 1, budget: r.budget}
 	list, _ := quiet.nested(text)
 	cmd.Hidden = append(cmd.Hidden, list...)
+	// ProxyCommand=…, core.pager=…
+	if name, value, ok := strings.Cut(text, "="); ok && value != "" && !strings.ContainsAny(name, " \t\n;|&") {
+		list, _ := quiet.nested(value)
+		cmd.Hidden = append(cmd.Hidden, list...)
+	}
 }
 
 // hideAll adds every way to read a command out of the words of cmd.
@@ -258,6 +273,28 @@ func (r *reader) hideAll(cmd *Command) {
 		}
 	}
 	r.hide(cmd, joined(cmd.Words[1:]))
+}
+
+// hideOptions adds what may be a command in the value of an option that has to be
+// spelled: --to-command=…, --pre …, -x '…', CC=….
+func (r *reader) hideOptions(cmd *Command) {
+	for i := 1; i < len(cmd.Words); i++ {
+		w := cmd.Words[i]
+		if w.Spell == 0 {
+			continue
+		}
+		if value := strings.TrimPrefix(w.Text[min(w.Spell, len(w.Text)):], "="); value != "" {
+			r.hide(cmd, value)
+		}
+		if i+1 == len(cmd.Words) {
+			break
+		}
+		if next := cmd.Words[i+1]; strings.ContainsAny(next.Text, " ;|&\n") {
+			r.hide(cmd, next.Text)
+		} else if !strings.HasPrefix(next.Text, "-") {
+			cmd.Hidden = append(cmd.Hidden, &Command{Source: Join(cmd.Words[i+1:]), Words: cmd.Words[i+1:], Tail: cmd.Tail})
+		}
+	}
 }
 
 // joined is the text that a shell gets from words joined by blanks.

@@ -116,6 +116,8 @@ func bareLit(s string, v *value) {
 				v.text.WriteByte(s[i])
 			}
 		case '*', '?':
+			// Some shells let ** match "/".
+			v.unknown = v.unknown || strings.HasPrefix(s[i:], "**")
 			v.glob = true
 			v.text.WriteRune(AnyText)
 		case '[':
@@ -335,19 +337,21 @@ func quotedDelimiter(w *syntax.Word) bool {
 // hasBraces reports whether a shell may expand braces in w. Shells do not agree
 // on the details, so that the results count as unknown.
 func hasBraces(w *syntax.Word) bool {
-	open := false
+	open := 0
 	for _, p := range w.Parts {
 		lit, ok := p.(*syntax.Lit)
 		if !ok {
 			continue
 		}
-		i := strings.IndexByte(lit.Value, '{')
-		rest := lit.Value
-		if i >= 0 {
-			open, rest = true, lit.Value[i:]
-		}
-		if open && (strings.Contains(rest, ",") || strings.Contains(rest, "..")) {
-			return true
+		for i, c := range []byte(lit.Value) {
+			switch {
+			case c == '{':
+				open++
+			case c == '}' && open > 0:
+				open--
+			case open > 0 && (c == ',' || strings.HasPrefix(lit.Value[i:], "..")):
+				return true
+			}
 		}
 	}
 	return false

@@ -27,6 +27,8 @@ func (r *reader) shell(cmd *Command, redirs []*syntax.Redirect) {
 				r.hide(cmd, s)
 			}
 		}
+	case !text && fromStream(cmd.Words[at].Text):
+		cmd.blind("it runs what comes on standard input")
 	case !text:
 		// A script file: what it does is unknown, a rule may name it. An option
 		// such as --rcfile runs another one.
