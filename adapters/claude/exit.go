@@ -21,15 +21,17 @@ func (p *protocol) Exit(now time.Time, s adapters.ExitStatus) adapters.Step {
 		}
 		p.openFailed(e)
 	}
+	// First of all: a turn that opens here must not ask anew.
+	for _, a := range p.asks {
+		p.withdraw(a.key)
+		p.endOwn(a)
+	}
+	p.asks = nil
 	p.flushNext()
 	if p.turn.open {
 		p.keepPartial("")
 		p.closeTurn(p.exitTurn(s, cause))
 	}
-	for _, a := range p.asks {
-		p.withdraw(a.key)
-	}
-	p.asks = nil
 	p.agents.stopAll(p)
 	p.endLooseCalls()
 	for _, in := range p.inputs {

@@ -225,7 +225,11 @@ func (p *protocol) sessionID(id string) {
 // modelSeen takes the model that a turn runs on.
 func (p *protocol) modelSeen(name string) {
 	f := &p.facts
-	if name == "" || name == f.model {
+	if name == "" {
+		return
+	}
+	if name == f.model {
+		f.alias = false
 		return
 	}
 	before, quiet := f.model, f.model == "" || f.alias || p.requests.waiting("set_model")
