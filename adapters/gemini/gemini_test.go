@@ -20,3 +20,7 @@ func suite() adaptertest.Suite {
 func TestGolden(t *testing.T)   { adaptertest.Golden(t, suite()) }
 func TestConform(t *testing.T)  { adaptertest.Conform(t, suite()) }
 func FuzzProtocol(f *testing.F) { adaptertest.Fuzz(f, suite()) }
+
+func TestCovered(t *testing.T) {
+	adaptertest.Covered(t, suite(), "../../docs/protocol/acp.md", "../../docs/protocol/gemini.md")
+}
