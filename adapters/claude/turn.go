@@ -69,6 +69,7 @@ func (p *protocol) openTurn(inputs []*input) {
 	work := loose && len(ids) > 0
 	if work {
 		// The stamper's turn for background work ends here.
+		p.agents.stopForeground(p)
 		p.suspend()
 	}
 	p.emit(adapters.Draft{Event: contract.TurnStart{}, Prompts: ids})
