@@ -148,8 +148,8 @@ func (m *Mediator) Open(ask Ask, settle func(Answer)) error {
 		if c.answer != nil {
 			m.claimLocked(o)
 			m.mu.Unlock()
-			m.countUse(c.answer.Grant)
 			m.finish(o, *c.answer, nil)
+			m.countUse(c.answer.Grant)
 			return nil
 		}
 		m.startTimerLocked(o)

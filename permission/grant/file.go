@@ -39,37 +39,51 @@ func (s *Store) write(r record, durable bool) error {
 	if len(line) >= maxRecord {
 		return fmt.Errorf("writing a grant: want at most %d bytes, got %d", maxRecord, len(line))
 	}
-	unlock, err := s.lockCurrent()
+	size, unlock, err := s.lockCurrent()
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if err := s.readOn(); err != nil {
+	if size > s.read {
+		if err := s.readOn(); err != nil {
+			return err
+		}
+	}
+	if err := s.append(line, size, durable); err != nil {
 		return err
 	}
-	return s.append(line, durable)
+	s.apply(r)
+	if s.stale > compactAfter && s.stale > 4*len(s.grants) {
+		if err := s.compact(); err != nil {
+			// What was to be written is written; a long file is no fault of it.
+			// Tried again after as many records.
+			s.stale = 0
+		}
+	}
+	return nil
 }
 
-// lockCurrent opens the file that the path names now and takes its lock.
-func (s *Store) lockCurrent() (unlock func(), err error) {
+// lockCurrent opens the file that the path names now, takes its lock and says how
+// long it is.
+func (s *Store) lockCurrent() (size int64, unlock func(), err error) {
 	for range replaceTries {
 		if err := s.open(true); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		unlock, err := lock(s.file)
 		if err != nil {
-			return nil, fmt.Errorf("locking %s: %w", s.path, err)
+			return 0, nil, fmt.Errorf("locking %s: %w", s.path, err)
 		}
 		if info, err := os.Stat(s.path); err == nil && s.current(info) {
-			return unlock, nil
+			return info.Size(), unlock, nil
 		}
 		// It was replaced while we waited: its lock protects nothing.
 		unlock()
 		if err := s.drop(); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 	}
-	return nil, s.errReplaced()
+	return 0, nil, s.errReplaced()
 }
 
 // current reports whether info is of the file that is open, and not cut short.
@@ -81,13 +95,10 @@ func (s *Store) errReplaced() error {
 	return fmt.Errorf("reading the grants: %s is replaced again and again", s.path)
 }
 
-// append writes line at the end and reads it back. The caller holds the lock.
-func (s *Store) append(line []byte, durable bool) error {
+// append writes line at the end of a file of size bytes. The caller holds the lock
+// and has read all whole lines.
+func (s *Store) append(line []byte, size int64, durable bool) error {
 	line = append(line, '\n')
-	size, err := s.file.Seek(0, io.SeekEnd)
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", s.path, err)
-	}
 	if size > s.read {
 		// A torn line of a process that died: it must not swallow ours.
 		line = append([]byte{'\n'}, line...)
@@ -95,20 +106,12 @@ func (s *Store) append(line []byte, durable bool) error {
 	if _, err := s.file.Write(line); err != nil {
 		return fmt.Errorf("writing %s: %w", s.path, err)
 	}
-	if durable {
-		if err := s.file.Sync(); err != nil {
-			return fmt.Errorf("writing %s: %w", s.path, err)
-		}
+	s.read = size + int64(len(line))
+	if !durable {
+		return nil
 	}
-	if err := s.readOn(); err != nil {
-		return err
-	}
-	if s.stale > compactAfter && s.stale > 4*len(s.grants) {
-		if err := s.compact(); err != nil {
-			// What was to be written is written; a long file is no fault of it.
-			// Tried again after as many records.
-			s.stale = 0
-		}
+	if err := s.file.Sync(); err != nil {
+		return fmt.Errorf("writing %s: %w", s.path, err)
 	}
 	return nil
 }

@@ -41,7 +41,9 @@
 // session's directory; * and ** are those of doublestar. Paths are compared after
 // symlinks are resolved, in every reading of "..". Allow rules compare case, deny
 // and ask rules do not. A deny or ask rule for edit covers every tool that changes
-// files and redirections; one for read covers every tool that shows contents.
+// files and redirections; one for read covers every tool that shows contents. They
+// also cover the files that well-known programs name in a command (cat, rm, cp …),
+// and those for web-fetch the addresses (curl, wget …).
 //
 // # Guarantees
 //

@@ -105,11 +105,21 @@ func (p *Policy) judgeCommand(c *shell.Command, a *Analysis) judgement {
 		j.part(deny.innermost(c, a).Source, Deny, j.rule, "")
 		return j
 	}
+	if r, at := p.fileRule(Deny, c, a); r != nil {
+		j.verdict, j.rule = Deny, r.String()
+		j.part(at.Source, Deny, j.rule, "it names a file or an address that the rule is about")
+		return j
+	}
 	text := c.Source
 	ask, asks := p.restrict(Ask, c, a)
 	if asks == yes {
 		j.verdict, j.rule, j.demanded, j.risky = Ask, ask.String(), true, how == maybe
 		j.part(ask.innermost(c, a).Source, Ask, j.rule, "")
+		return j
+	}
+	if r, at := p.fileRule(Ask, c, a); r != nil {
+		j.verdict, j.rule, j.demanded, j.risky = Ask, r.String(), true, how == maybe
+		j.part(at.Source, Ask, j.rule, "it names a file or an address that the rule is about")
 		return j
 	}
 	if how == maybe {

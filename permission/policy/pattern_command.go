@@ -136,7 +136,6 @@ func quoted(s string, q byte) (n int, text string, err error) {
 // tokenBuilder joins literal text.
 type tokenBuilder struct {
 	tokens []token
-	empty  bool
 }
 
 func (b *tokenBuilder) literal(s string) {

@@ -25,6 +25,8 @@ type Policy struct {
 	env               Env
 	deny, ask, allow  []*Rule
 	denied, asked, ok commandIndex
+	// denyFiles and askFiles: there are such rules for files or addresses.
+	denyFiles, askFiles bool
 }
 
 // OnAsk is what becomes of an ask that needs a person.
@@ -110,6 +112,7 @@ func (x *commandIndex) add(order int, r *Rule) {
 
 // index builds what Judge looks things up in.
 func (p *Policy) index() {
+	p.denyFiles, p.askFiles = aboutFiles(p.deny), aboutFiles(p.ask)
 	for i, r := range p.deny {
 		p.denied.add(i, r)
 	}

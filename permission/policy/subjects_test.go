@@ -157,3 +157,22 @@ func TestPatchPaths(t *testing.T) {
 		t.Errorf("%d paths, want 2", len(got))
 	}
 }
+
+// Rules for addresses are about the programs that fetch them, too.
+func TestCommandsThatFetch(t *testing.T) {
+	p, err := FromFlags(Flags{Allow: []string{"bash(curl *, echo *, git clone *)"}, Ask: []string{"web-fetch(ask.com)"}, Deny: []string{"web-fetch(evil.com)"}}, testEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		command string
+		want    Verdict
+	}{
+		{"curl https://example.com", Allow}, {"curl https://evil.com/x", Deny}, {"curl evil.com", Deny}, {"curl -sS 'https://EVIL.com:8443'", Deny}, {"curl --url=https://evil.com", Deny},
+		{"wget evil.com/x", Deny}, {"echo https://evil.com", Allow}, {"curl https://ask.com", Ask}, {"bash -c 'curl evil.com'", Deny}, {"curl https://example.com/evil.com", Allow},
+	} {
+		if got := p.Judge(p.Analyse(command(t, tt.command)), contract.ModeDefault); got.Verdict != tt.want {
+			t.Errorf("%q = %s, want %s\n%s", tt.command, got.Verdict, tt.want, text(got))
+		}
+	}
+}
