@@ -141,6 +141,11 @@ type fakeChild struct {
 	wrote  chan string
 	// deaf makes Stop wait until the test lets the child exit.
 	deaf bool
+	// stubborn makes Stop take until its context ends, as a child that has to be
+	// killed does.
+	stubborn bool
+	// full is what Write returns when it is set: nothing is read.
+	full error
 	once sync.Once
 	exit adapters.ExitStatus
 }
@@ -148,11 +153,17 @@ type fakeChild struct {
 func (c *fakeChild) Frames() <-chan adapters.Frame { return c.frames }
 
 func (c *fakeChild) Write(p []byte) error {
+	if c.full != nil {
+		return c.full
+	}
 	c.wrote <- strings.TrimSuffix(string(p), "\n")
 	return nil
 }
 
-func (c *fakeChild) Stop(context.Context) {
+func (c *fakeChild) Stop(ctx context.Context) {
+	if c.stubborn {
+		<-ctx.Done()
+	}
 	if !c.deaf {
 		c.die(adapters.ExitStatus{})
 	}

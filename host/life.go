@@ -293,11 +293,21 @@ func (s *Session) shut() {
 	s.stopChild()
 }
 
+// kill ends the session at once.
+func (s *Session) kill() {
+	s.stop()
+	s.shut()
+	if s.hurry != nil {
+		s.hurry()
+	}
+}
+
 // stopChild ends the child in the background; its frames are still read.
 func (s *Session) stopChild() {
 	child := s.child
 	// The ladder takes at most the grace of each of its steps.
 	ctx, cancel := context.WithTimeout(context.Background(), 10*s.cfg.Limits.Stop)
+	s.hurry = cancel
 	go func() {
 		defer cancel()
 		child.Stop(ctx)

@@ -2,10 +2,12 @@ package host
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/proc"
 )
 
 // run is the loop. It returns when the session is over.
@@ -44,7 +46,8 @@ func (s *Session) finish() {
 	}
 	s.effects.close()
 	s.saveMeta()
-	if err := s.journal.Close(); err != nil {
+	if err := s.journal.Close(); err != nil && s.broken == nil {
+		s.broken = err
 		s.log.Error("closing journal", "err", err)
 	}
 	s.live.close()
@@ -114,9 +117,13 @@ func (s *Session) write(p []byte) {
 	if s.child == nil {
 		return
 	}
-	if err := s.child.Write(p); err != nil {
-		s.giveUp("it does not read its input: " + err.Error())
+	err := s.child.Write(p)
+	if err == nil || errors.Is(err, proc.ErrInputClosed) {
+		// A child whose input was closed is being stopped, by us or because its
+		// output ended: its exit says so.
+		return
 	}
+	s.giveUp("it does not read its input: " + err.Error())
 }
 
 // append stores envelopes. When the disk fails nothing can be kept any more, so

@@ -13,6 +13,7 @@ import (
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/nrednav/cuid2"
 )
 
 // Meta is what is known about a session beside its stream. It is kept in
@@ -50,6 +51,7 @@ func (s *Session) learn(f adapters.Facts) {
 			*to = v
 		}
 	}
+	native := old.NativeSession
 	set(&old.NativeSession, f.NativeSession)
 	set(&old.AgentName, f.AgentName)
 	set(&old.AgentVersion, f.AgentVersion)
@@ -70,7 +72,7 @@ func (s *Session) learn(f adapters.Facts) {
 	if f.ContextSize != 0 {
 		old.ContextSize = f.ContextSize
 	}
-	if f.NativeSession != "" {
+	if f.NativeSession != "" && f.NativeSession != native {
 		// A crash must not lose what a resume needs.
 		s.saveMeta()
 	}
@@ -92,14 +94,26 @@ func (s *Session) saveMeta() {
 	s.meta.Updated = now().UnixMilli()
 	data, err := json.Marshal(s.meta)
 	if err == nil {
-		tmp := filepath.Join(s.dir, metaFile+".new")
-		if err = os.WriteFile(tmp, append(data, '\n'), 0o600); err == nil {
-			err = os.Rename(tmp, filepath.Join(s.dir, metaFile))
-		}
+		err = replaceFile(filepath.Join(s.dir, metaFile), append(data, '\n'))
 	}
 	if err != nil {
 		s.log.Warn("saving session metadata", "err", err)
 	}
+}
+
+// replaceFile writes a file so that whoever reads it, also after a crash of the
+// machine, finds the old one or the new one, whole.
+func replaceFile(path string, data []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	// Without the sync the name can reach the disk before what it names.
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
 // Find returns the metadata of the session in stateDir that ref names: an id, a
@@ -123,11 +137,39 @@ func Find(stateDir, ref, dir string) (Meta, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Meta{}, fmt.Errorf("session %q: %w", ref, fs.ErrNotExist)
+		return Meta{}, notFound(stateDir, ref)
 	case 1:
 		return found[0], nil
 	}
 	return Meta{}, fmt.Errorf("session %q: want one session, %d begin like this", ref, len(found))
+}
+
+// notFound tells a session that is not there, which matches fs.ErrNotExist, from
+// one that is and whose metadata cannot be read.
+func notFound(stateDir, ref string) error {
+	if cuid2.IsCuid(ref) {
+		if _, err := readMeta(stateDir, ref); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return fmt.Errorf("session %q: %w", ref, fs.ErrNotExist)
+}
+
+// readMeta reads the metadata of the session whose directory is called id.
+func readMeta(stateDir, id string) (Meta, error) {
+	path := filepath.Join(SessionDir(stateDir, id), metaFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Meta{}, err
+	}
+	var m Meta
+	if err := json.Unmarshal(data, &m); err != nil {
+		return Meta{}, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if m.ID != id {
+		return Meta{}, fmt.Errorf("reading %s: id: want %q, got %q", path, id, m.ID)
+	}
+	return m, nil
 }
 
 // List returns the metadata of all sessions in stateDir, the newest first.
@@ -142,9 +184,7 @@ func List(stateDir string) ([]Meta, error) {
 	}
 	var all []Meta
 	for _, e := range entries {
-		var m Meta
-		data, err := os.ReadFile(filepath.Join(stateDir, "sessions", e.Name(), metaFile))
-		if err == nil && json.Unmarshal(data, &m) == nil {
+		if m, err := readMeta(stateDir, e.Name()); err == nil {
 			all = append(all, m)
 		}
 	}

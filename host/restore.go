@@ -62,9 +62,23 @@ func newSession(cfg Config) (*Session, error) {
 		return nil, err
 	}
 	s.effects = newEffects(append([]string{cfg.Dir}, cfg.Options.Dirs...), s.inbox)
+	if cfg.Journal.Damaged == nil {
+		cfg.Journal.Damaged = s.damaged
+	}
 	var err error
 	s.journal, err = journal.Open(filepath.Join(s.dir, "journal"), cfg.Journal)
 	return s, err
+}
+
+// damaged tells of a place of the journal that cannot be read: what stood there
+// is lost, and a reader of the stream must not think it whole. The same place is
+// met by every reader and told once.
+func (s *Session) damaged(d journal.Damage) {
+	if _, told := s.damage.LoadOrStore(d.Position, true); told {
+		return
+	}
+	s.log.Error("the journal is damaged: a part of the session cannot be read",
+		"session", s.cfg.ID, "position", int64(d.Position), "envelopes", d.Lines, "err", d.Err)
 }
 
 // restore takes up what an earlier run left: the metadata, and the stream, whose

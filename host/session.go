@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
@@ -39,6 +40,7 @@ type Session struct {
 	inbox   *inbox
 	live    *broadcast
 	done    chan struct{}
+	damage  sync.Map // journal.Position of what was told to be damaged
 
 	// Everything below belongs to the loop's goroutine.
 
@@ -59,6 +61,8 @@ type Session struct {
 	// shutting says that the child was told goodbye, gaveUp that it is being
 	// stopped because it cannot be worked with.
 	shutting, gaveUp bool
+	// hurry makes the stop of the child that is under way a kill; nil when none is.
+	hurry context.CancelFunc
 
 	restart int   // starts in a row without a turn that ended well
 	broken  error // the journal failed: nothing can be kept any more
@@ -250,6 +254,21 @@ func (s *Session) Stop(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// Kill ends the session without waiting for anybody: the child and all it
+// started are killed. It returns at once; Done says when it is over.
+func (s *Session) Kill() { s.inbox.post(s.kill) }
+
+// Err is why the session's stream has no proper end: the disk failed. It is nil
+// when it has one, and valid when Done is closed.
+func (s *Session) Err() error {
+	select {
+	case <-s.done:
+		return s.broken
+	default:
+		return nil
 	}
 }
 
