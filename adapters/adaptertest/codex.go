@@ -109,10 +109,9 @@ func (d *codexDialect) request(m jsonrpc.Message) ([]adapters.Command, bool) {
 		}
 	}
 	switch m.Method {
-	case "turn/start":
+	case "turn/start", "turn/steer":
+		// The host decides whether a message joins the running turn.
 		return []adapters.Command{codexInput(m.Params.Get("input"))}, false
-	case "turn/steer":
-		return []adapters.Command{adapters.Steer(codexInput(m.Params.Get("input")))}, false
 	case "turn/interrupt":
 		return []adapters.Command{adapters.Abort{}}, false
 	case "thread/settings/update":

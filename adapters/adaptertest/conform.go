@@ -85,10 +85,9 @@ func unique(in []string) []string {
 	})
 }
 
-// maxPositions bounds the states that are tried of one recording. The last ones
-// before and after each change of state are the ones that matter; they are spread
-// evenly.
-const maxPositions = 32
+// maxPositions bounds the states that are tried of one recording, spread evenly.
+// A suite has many recordings, so that few of each reach every kind of state.
+const maxPositions = 12
 
 // positions are numbers of records to play before something is tried.
 func positions(rec recording) []int {
@@ -149,18 +148,19 @@ func purityFaults(s Suite, rec recording) []string {
 
 func exitFaults(s Suite, rec recording) []string {
 	var out []string
-	for _, n := range positions(rec) {
-		for _, status := range []adapters.ExitStatus{
-			{Code: 0, Requested: true},
-			{Code: 1, Stderr: "fatal: no such key"},
-			{Code: -1, Signal: "SIGKILL"},
-			{Code: -1, Err: "fork/exec x: no such file or directory"},
-		} {
+	statuses := []adapters.ExitStatus{
+		{Code: 0, Requested: true},
+		{Code: 1, Stderr: "fatal: no such key"},
+		{Code: -1, Signal: "SIGKILL"},
+		{Code: -1, Err: "fork/exec x: no such file or directory"},
+	}
+	for i, n := range positions(rec) {
+		for j := range 2 { // the others at the next position
 			p := upTo(s, rec, n)
 			if p.exited {
 				continue
 			}
-			p.exit(status)
+			p.exit(statuses[(2*i+j)%len(statuses)])
 			out = append(out, p.close()...)
 		}
 	}

@@ -14,10 +14,7 @@ import (
 // commandFaults submits every command in every state.
 func commandFaults(s Suite, rec recording) []string {
 	var out []string
-	for i, n := range positions(rec) {
-		if i%2 == 1 && len(rec.Records) > maxPositions {
-			continue
-		}
+	for _, n := range positions(rec) {
 		for _, c := range commands() {
 			p := upTo(s, rec, n)
 			if p.exited {

@@ -9,16 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/agenthost/agenthost/contract"
 )
 
 // update says that golden files are written instead of compared. It is a flag so
 // that one `go test ./... -run Golden -update` serves all adapters.
 var update = flag.Bool("update", false, "write golden files instead of comparing them")
 
-// Golden replays every transcript of the suite and compares the Steps, the
-// stream and its fold with the golden files. Each replay is done twice and must
+// Golden replays every transcript of the suite and compares the Steps and the
+// stream with the golden files. Each replay is done twice and must
 // give equal bytes; the stream must be valid; the Protocol must say things right
 // by itself, without the stamper's help.
 func Golden(t *testing.T, s Suite) {
@@ -34,7 +32,7 @@ func Golden(t *testing.T, s Suite) {
 
 // files are the golden files of a transcript.
 func files(name string) []string {
-	return []string{name + ".steps.jsonl", name + ".envelopes.jsonl", name + ".fold.json"}
+	return []string{name + ".steps.jsonl", name + ".envelopes.jsonl"}
 }
 
 func golden(t *testing.T, s Suite, rec recording) {
@@ -45,25 +43,21 @@ func golden(t *testing.T, s Suite, rec recording) {
 	for _, f := range streamFaults(p.envs) {
 		t.Errorf("stream: %s", f)
 	}
-	got := make([][]byte, 0, 3)
-	got = append(got, steps(p))
+	calls := steps(p)
 	stream, err := envelopes(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got = append(got, stream, folded(t, p.envs))
 
 	again := replay(s, rec, nil)
-	if second := steps(again); !bytes.Equal(got[0], second) {
-		t.Errorf("two replays give different Steps: %s", firstDiff(got[0], second))
+	if second := steps(again); !bytes.Equal(calls, second) {
+		t.Errorf("two replays give different Steps: %s", firstDiff(calls, second))
 	}
 	if second, err := envelopes(again); err != nil || !bytes.Equal(stream, second) {
 		t.Errorf("two replays give different streams: %s", firstDiff(stream, second))
 	}
 	for i, name := range files(rec.name) {
-		if got[i] != nil {
-			compare(t, filepath.Join(s.goldenDir(), name), got[i])
-		}
+		compare(t, filepath.Join(s.goldenDir(), name), [][]byte{calls, stream}[i])
 	}
 }
 
@@ -167,6 +161,3 @@ func names(list []recording) []string {
 	slices.Sort(out)
 	return out
 }
-
-// folded is the transcript that the stream folds to.
-func folded(*testing.T, []contract.Envelope) []byte { return nil }

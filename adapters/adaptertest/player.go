@@ -302,6 +302,14 @@ func (p *player) abort() {
 	if p.aborting || !p.busy() {
 		return
 	}
+	if !p.direct {
+		p.stop()
+	}
+	p.command(adapters.Abort{})
+}
+
+// stop puts an abort into the stream, which settles the open asks.
+func (p *player) stop() {
 	p.aborting = true
 	p.user(contract.Abort{})
 	for _, a := range p.stamper.OpenAsks() {
@@ -309,7 +317,6 @@ func (p *player) abort() {
 			Call: a.Call, Decision: contract.RejectOnce, By: &contract.DecisionBy{Resolver: contract.ByTurnEnd},
 		})
 	}
-	p.command(adapters.Abort{})
 }
 
 func (p *player) answer(c adapters.Answer) {
@@ -317,11 +324,18 @@ func (p *player) answer(c adapters.Answer) {
 	if !open {
 		return // settled meanwhile; the host would not pass it on
 	}
+	if !p.direct {
+		p.decided(call, c)
+	}
+	p.command(c)
+}
+
+// decided puts a person's decision into the stream.
+func (p *player) decided(call string, c adapters.Answer) {
 	p.respond(contract.PermissionResponse{
 		Call: call, Decision: c.Decision, By: &contract.DecisionBy{Resolver: contract.ByClient},
 		Message: c.Message, Args: c.Args, Answers: c.Answers,
 	})
-	p.command(c)
 }
 
 func (p *player) user(ev contract.Event) {
@@ -353,26 +367,33 @@ func (p *player) moot(envs []contract.Envelope) {
 	}
 }
 
+// people puts into the stream what people did, of a recorded command.
+func (p *player) people(c adapters.Command) {
+	switch c := c.(type) {
+	case adapters.Prompt:
+		p.userText(c.ID, c.Text, c.Files, false)
+		p.sent = append(p.sent, c.ID)
+	case adapters.Steer:
+		p.userText(c.ID, c.Text, c.Files, true)
+	case adapters.Abort:
+		p.stop()
+	case adapters.Answer:
+		if call, open := p.asks[c.Ask]; open {
+			p.decided(call, c)
+		}
+	}
+}
+
 // command calls Submit.
 func (p *player) command(c adapters.Command) (adapters.Step, error) {
 	if p.exited {
 		return adapters.Step{}, nil
 	}
-	switch c := c.(type) {
-	case adapters.Open:
-		p.openID = c.ID
-	case adapters.Prompt:
-		if p.direct {
-			p.userText(c.ID, c.Text, c.Files, false)
-			p.sent = append(p.sent, c.ID)
-		}
-	case adapters.Answer:
-		if call, open := p.asks[c.Ask]; p.direct && open {
-			p.respond(contract.PermissionResponse{
-				Call: call, Decision: c.Decision, By: &contract.DecisionBy{Resolver: contract.ByClient},
-				Message: c.Message, Args: c.Args, Answers: c.Answers,
-			})
-		}
+	if open, ok := c.(adapters.Open); ok && p.openID == "" {
+		p.openID = open.ID
+	}
+	if p.direct {
+		p.people(c)
 	}
 	p.drafts.submitted(c)
 	step, err := p.proto.Submit(p.now, c)
