@@ -125,16 +125,20 @@ func efforts() []string { return []string{"low", "medium", "high", "xhigh", "max
 // tokens for models that still have a budget.
 func thinkingRequest(level string) (*thinkingControl, error) {
 	budget := func(tokens []byte) *thinkingControl {
-		return &thinkingControl{"set_max_thinking_tokens",
-			new(object).str("subtype", "set_max_thinking_tokens").raw("max_thinking_tokens", tokens).value()}
+		return &thinkingControl{
+			"set_max_thinking_tokens",
+			new(object).str("subtype", "set_max_thinking_tokens").raw("max_thinking_tokens", tokens).value(),
+		}
 	}
 	switch {
 	case level == "":
 		return nil, nil
 	case slices.Contains(efforts(), level):
 		settings := new(object).str("effortLevel", level).value()
-		return &thinkingControl{"apply_flag_settings",
-			new(object).str("subtype", "apply_flag_settings").raw("settings", settings).value()}, nil
+		return &thinkingControl{
+			"apply_flag_settings",
+			new(object).str("subtype", "apply_flag_settings").raw("settings", settings).value(),
+		}, nil
 	case level == thinkingOff:
 		return budget([]byte("0")), nil
 	case level == "default":

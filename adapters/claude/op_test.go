@@ -158,17 +158,30 @@ func TestCompact(t *testing.T) {
 		code  contract.ErrorCode
 		want  string
 	}{
-		"done": {[]string{`{"type":"system","subtype":"status","status":"compacting"}`, `{"type":"system","subtype":"init","session_id":"x"}`, boundary,
-			`{"type":"user","message":{"role":"user","content":"This session is being continued"},"isSynthetic":true}`,
-			`{"type":"user","message":{"role":"user","content":"<local-command-stdout>Compacted</local-command-stdout>"},"isReplay":true}`, none}, "",
-			"turn-start []\nservice compaction\nturn-end completed"},
-		"failed": {[]string{`{"type":"system","subtype":"init","session_id":"x"}`, `{"type":"system","subtype":"status","compact_result":"failed","compact_error":"no"}`, none},
-			contract.CodeAgentError, "turn-start []\nservice error agent-error\nturn-end completed"},
-		"nothing": {[]string{`{"type":"system","subtype":"init","session_id":"x"}`,
-			`{"type":"user","message":{"role":"user","content":"<local-command-stderr>Not enough messages to compact.</local-command-stderr>"},"isReplay":true}`, none},
-			contract.CodeAgentError, "turn-start []\n\"Not enough messages to compact.\"\nturn-end completed"},
-		"error": {[]string{`{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","result":"API Error: 529","api_error_status":529}`},
-			contract.CodeOverloaded, "turn-start []\nturn-end failed overloaded"},
+		"done": {
+			[]string{
+				`{"type":"system","subtype":"status","status":"compacting"}`, `{"type":"system","subtype":"init","session_id":"x"}`, boundary,
+				`{"type":"user","message":{"role":"user","content":"This session is being continued"},"isSynthetic":true}`,
+				`{"type":"user","message":{"role":"user","content":"<local-command-stdout>Compacted</local-command-stdout>"},"isReplay":true}`, none,
+			},
+			"",
+			"turn-start []\nservice compaction\nturn-end completed",
+		},
+		"failed": {
+			[]string{`{"type":"system","subtype":"init","session_id":"x"}`, `{"type":"system","subtype":"status","compact_result":"failed","compact_error":"no"}`, none},
+			contract.CodeAgentError, "turn-start []\nservice error agent-error\nturn-end completed",
+		},
+		"nothing": {
+			[]string{
+				`{"type":"system","subtype":"init","session_id":"x"}`,
+				`{"type":"user","message":{"role":"user","content":"<local-command-stderr>Not enough messages to compact.</local-command-stderr>"},"isReplay":true}`, none,
+			},
+			contract.CodeAgentError, "turn-start []\n\"Not enough messages to compact.\"\nturn-end completed",
+		},
+		"error": {
+			[]string{`{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","result":"API Error: 529","api_error_status":529}`},
+			contract.CodeOverloaded, "turn-start []\nturn-end failed overloaded",
+		},
 	} {
 		s := start(t, adapters.Options{})
 		s.op("compact", `{"instructions":"keep x"}`)
@@ -192,6 +205,16 @@ func TestCompact(t *testing.T) {
 		if s.done["o-compact"].Err == nil {
 			t.Error("a compaction that was stopped succeeded")
 		}
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		s := start(t, adapters.Options{})
+		s.op("compact", ``)
+		s.ack(s.wrote[len(s.wrote)-1].Get("uuid").Text(), "queued", "cancelled")
+		if s.done["o-compact"].Err == nil {
+			t.Error("a compaction that was cancelled succeeded")
+		}
+		s.tick(time.Hour) // nothing waits any more
+		s.says(``)
 	})
 	t.Run("lost", func(t *testing.T) {
 		s := start(t, adapters.Options{})

@@ -205,3 +205,17 @@ func TestElicitation(t *testing.T) {
 		ask el elicitation-el ask-user
 		end elicitation-el`)
 }
+
+// A form that the turn leaves open is cancelled, and the call made for it ends.
+func TestElicitationLeftOpen(t *testing.T) {
+	s := start(t, adapters.Options{})
+	s.prompt("p")
+	s.hear(`{"type":"control_request","request_id":"el","request":{"subtype":"elicitation","mcp_server_name":"lab","message":"Log in"}}`, ended)
+	if got := string(s.answered("el")[0].Get("response")); got != `{"action":"cancel"}` {
+		t.Errorf("answered %s", got)
+	}
+	if len(s.took) != 1 || len(only[contract.ToolCallEnd](s)) != 1 {
+		t.Errorf("withdrew %q and ended %d calls, want one each", s.took, len(only[contract.ToolCallEnd](s)))
+	}
+	s.stream()
+}

@@ -528,3 +528,57 @@ func TestClose(t *testing.T) {
 	}
 	s.says(`service notice`)
 }
+
+// Messages that the CLI settles without a turn.
+func TestSettledWithoutTurn(t *testing.T) {
+	s := start(t, adapters.Options{})
+	s.ack(s.prompt("a"), "queued", "completed")
+	s.ack(s.prompt("b"), "queued", "started", "cancelled")
+	s.submit(adapters.Steer{ID: "c", Text: "c"})
+	s.ack(claude.MessageUUID("c"), "queued", "completed")
+	s.submit(adapters.Steer{ID: "d", Text: "d"})
+	s.ack(claude.MessageUUID("d"), "cancelled")
+	s.says(`
+		turn-start [a]
+		turn-end completed
+		turn-start [b]
+		turn-end cancelled`)
+	if got := string(s.done["c"].Result); got != `{"taken":"turn"}` || s.done["d"].Err == nil {
+		t.Errorf("steers: %s and %v, want one taken and one cancelled", got, s.done["d"].Err)
+	}
+}
+
+// What waits when the process dies is told, as what became of it.
+func TestLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		status adapters.ExitStatus
+		abort  bool
+		want   string
+	}{
+		"died":    {adapters.ExitStatus{Code: 1, Stderr: "API Error: 401 authentication_error"}, false, "failed auth-required"},
+		"stopped": {adapters.ExitStatus{Requested: true}, false, "failed host-stopped"},
+		"aborted": {adapters.ExitStatus{Requested: true}, true, "cancelled"},
+	} {
+		s := start(t, adapters.Options{})
+		s.prompt("p")
+		s.submit(adapters.Steer{ID: "s", Text: "s"})
+		if c.abort {
+			s.submit(adapters.Abort{})
+		}
+		s.exit(c.status)
+		s.says("turn-start [p]\nturn-end " + c.want)
+		if s.done["s"].Err == nil {
+			t.Errorf("%s: the steer has no error", name)
+		}
+	}
+}
+
+func TestTitle(t *testing.T) {
+	for _, member := range []string{"title", "session_title", "name"} {
+		s := start(t, adapters.Options{})
+		s.hearf(`{"type":"system","subtype":"session_title_changed",%q:"About x"}`, member)
+		if s.facts.Title != "About x" {
+			t.Errorf("%s: title %q", member, s.facts.Title)
+		}
+	}
+}

@@ -299,3 +299,38 @@ func TestAbortBackground(t *testing.T) {
 		stop T1
 		turn-end cancelled`)
 }
+
+// Background shells end with a notice, or leave the set of live tasks without one.
+func TestShells(t *testing.T) {
+	s := start(t, adapters.Options{})
+	shell := `,"is_backgrounded":true,"task_type":"local_bash","description":"tail"`
+	s.hear(task("task_started", "b1", shell), task("task_started", "b2", shell), task("task_started", "b3", shell),
+		task("task_started", "b4", shell+`,"ambient":true`), task("task_started", "", shell),
+		task("task_notification", "b1", `,"status":"stopped","summary":"tail"`),
+		task("task_notification", "nobody", `,"status":"completed","summary":"x"`),
+		`{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b3"}]}`)
+	s.submit(adapters.Close{})
+	if got := s.request("stop_task").Get("request", "task_id").Text(); got != "b3" {
+		t.Errorf("stopped %s, want b3", got)
+	}
+	if got := only[contract.Service](s); len(got) != 1 || got[0].Text != "Background command stopped: tail" {
+		t.Errorf("said %+v, want one notice", got)
+	}
+}
+
+// Of very many sub-agents the oldest stopped ones are forgotten.
+func TestManySubagents(t *testing.T) {
+	s := start(t, adapters.Options{})
+	for i := range 600 {
+		call, id := fmt.Sprintf("A%d", i), fmt.Sprintf("T%d", i)
+		s.prompt(fmt.Sprintf("p%d", i))
+		s.hear(uses("", call, "Agent", `{"description":"w"}`), task("task_started", id, agentTask(call, "w")),
+			task("task_notification", id, notified), returns("", call, done), endOfMain)
+	}
+	s.prompt("q")
+	s.hear(says("A0", "still me"), endOfMain)
+	if starts, stops := len(only[contract.SubagentStart](s)), len(only[contract.SubagentStop](s)); starts != 601 || stops != 601 {
+		t.Errorf("%d starts and %d stops, want 601 each", starts, stops)
+	}
+	s.stream()
+}

@@ -45,8 +45,6 @@ type turn struct {
 	// failure is the CLI's text about an API error, which is no answer.
 	failure *failure
 	model   string
-	// context is how many tokens the newest request of the main agent held.
-	context int64
 }
 
 // openTurn opens a turn that takes up inputs, none for one that the agent
