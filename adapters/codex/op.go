@@ -1,0 +1,212 @@
+package codex
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/internal/rawjson"
+)
+
+// operation is a request that an Op passes through. Params go along as they are,
+// but for the thread, which is always ours where the method has one.
+type operation struct {
+	name, method string
+	thread       bool
+}
+
+// operations are the pass-through operations, by our name. Those of threads are
+// also known by the server's, without "thread/". rewind, fork and list have code
+// of their own.
+func operations() []operation {
+	return []operation{
+		{"compact", "thread/compact/start", true},
+		{"rename", "thread/name/set", true},
+		{"turns", "thread/turns/list", true},
+		{"items", "thread/items/list", true},
+		{"read", "thread/read", true},
+		{"review", "review/start", true},
+		{"goal", "thread/goal/get", true},
+		{"goal-set", "thread/goal/set", true},
+		{"goal-clear", "thread/goal/clear", true},
+		{"queue", "thread/queue/list", true},
+		{"queue-add", "thread/queue/add", true},
+		{"queue-delete", "thread/queue/delete", true},
+		{"queue-start", "thread/queue/start", true},
+		{"terminals", "thread/backgroundTerminals/list", true},
+		{"terminal-stop", "thread/backgroundTerminals/terminate", true},
+		{"terminals-stop", "thread/backgroundTerminals/clean", true},
+		{"models", "model/list", false},
+		{"mcp", "mcpServerStatus/list", false},
+		{"skills", "skills/list", false},
+		{"hooks", "hooks/list", false},
+		{"usage", "account/rateLimits/read", false},
+		{"collaboration-modes", "collaborationMode/list", false},
+	}
+}
+
+// submitOp starts an operation.
+func (p *protocol) submitOp(c adapters.Op) error {
+	run := p.operation(c.Name)
+	if run == nil {
+		return fmt.Errorf("codex: operation %q: %w", c.Name, adapters.ErrUnsupported)
+	}
+	if err := p.ready(c.Name); err != nil {
+		return err
+	}
+	var params rawjson.Value
+	if len(c.Params) > 0 {
+		v, err := rawjson.Parse(c.Params)
+		if err != nil || v.Given() && v.Kind() != rawjson.Object {
+			return fmt.Errorf("codex: %s: params: want a JSON object", c.Name)
+		}
+		params = v
+	}
+	return run(c.ID, params)
+}
+
+// operation finds an operation by its name, nil when there is none.
+func (p *protocol) operation(name string) func(id string, params rawjson.Value) error {
+	switch name {
+	case "rewind", "revert":
+		if !slices.Contains(p.Capabilities(), session.CapRewind) {
+			return nil
+		}
+		return p.rewind
+	case "fork":
+		return p.fork
+	case "list":
+		return p.list
+	}
+	for _, o := range operations() {
+		if o.name == name || o.method == name || o.thread && o.method == "thread/"+name {
+			return func(id string, params rawjson.Value) error {
+				p.request(o.method, p.opParams(o, params), func(r reply) { p.answerOp(id, r) })
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// opParams are the params of an operation with our thread.
+func (p *protocol) opParams(o operation, params rawjson.Value) []byte {
+	out := new(object)
+	if o.thread {
+		out.str("threadId", p.root.id)
+	}
+	if o.method == "review/start" && !params.Get("target").Given() {
+		out.raw("target", []byte(`{"type":"uncommittedChanges"}`))
+	}
+	for name, v := range params.Members() {
+		if name != "threadId" || !o.thread {
+			out.raw(name, v.Clean())
+		}
+	}
+	return out.value()
+}
+
+// answerOp ends an operation with the server's answer.
+func (p *protocol) answerOp(id string, r reply) {
+	if r.err != nil {
+		p.fail(id, *r.err)
+		return
+	}
+	p.succeed(id, r.result.Clean())
+}
+
+// list lists the threads of the directory, or of all with {"all":true}.
+func (p *protocol) list(id string, params rawjson.Value) error {
+	out := new(object)
+	if !params.Get("all").True() && !params.Get("cwd").Given() {
+		out.str("cwd", p.info.Dir)
+	}
+	for name, v := range params.Members() {
+		if name != "all" {
+			out.raw(name, v.Clean())
+		}
+	}
+	p.request("thread/list", out.value(), func(r reply) { p.answerOp(id, r) })
+	return nil
+}
+
+// fork branches the session off. One process serves one session, so the result
+// says what to launch: {"newProcess":true,"fork":thread,"forkAt":turn}.
+//
+// Params: {"at": origin of the last answer to keep, none for the end}.
+func (p *protocol) fork(id string, params rawjson.Value) error {
+	o := new(object).flag("newProcess", true).str("fork", p.root.id)
+	o.text("forkAt", turnOf(orElse(params.Get("at").Text(), params.Get("lastTurnId").Text())))
+	p.succeed(id, o.value())
+	return nil
+}
+
+// rewind takes the conversation back to before a message of the user. Files stay
+// as they are: Codex keeps no copies.
+//
+// Params: {"to": envelope id of the user's message, or an origin or native id of
+// its turn; "what": "conversation" (default)}.
+func (p *protocol) rewind(id string, params rawjson.Value) error {
+	if what := params.Get("what").Text(); what != "" && what != "conversation" {
+		return fmt.Errorf("codex: rewind: params.what: want conversation, got %q: Codex keeps no copies of files", what)
+	}
+	to := orElse(params.Get("to").Text(), params.Get("beforeTurnId").Text())
+	switch {
+	case to == "":
+		return errors.New("codex: rewind: params.to: want the id of a message of the user")
+	case p.turn.open:
+		return errors.New("codex: rewind: a turn runs: stop it first")
+	}
+	if turn := p.takers[to]; turn != "" {
+		p.revert(id, turn)
+		return nil
+	}
+	p.findTurn(id, to, "", 0)
+	return nil
+}
+
+// maxPages bounds how far back a message is looked for.
+const maxPages = 50
+
+// findTurn looks the turn of a message up in the thread's history, page by page,
+// the newest first.
+func (p *protocol) findTurn(id, to, cursor string, page int) {
+	params := new(object).str("threadId", p.root.id).str("itemsView", "full").num("limit", 50).text("cursor", cursor)
+	p.request("thread/turns/list", params.value(), func(r reply) {
+		if r.err != nil {
+			p.fail(id, *r.err)
+			return
+		}
+		for t := range r.result.Get("data").Elements() {
+			turn := t.Get("id").Text()
+			found := turn == turnOf(to)
+			for it := range t.Get("items").Elements() {
+				found = found || it.Get("type").Text() == "userMessage" && it.Get("clientId").Text() == to
+			}
+			if found && turn != "" {
+				p.revert(id, turn)
+				return
+			}
+		}
+		next := r.result.Get("nextCursor").Text()
+		if next == "" || page >= maxPages {
+			p.fail(id, wireError{contract.CodeInvalidRequest, "the conversation has no message " + to})
+			return
+		}
+		p.findTurn(id, to, next, page+1)
+	})
+}
+
+func (p *protocol) revert(id, turn string) {
+	params := new(object).str("threadId", p.root.id).str("beforeTurnId", turn).value()
+	p.request("thread/revert", params, func(r reply) {
+		if r.err != nil {
+			p.fail(id, *r.err)
+			return
+		}
+		p.succeed(id, new(object).flag("conversation", true).flag("files", false).str("turn", turn).value())
+	})
+}

@@ -1,0 +1,152 @@
+package codex
+
+import (
+	"encoding/json/jsontext"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/agenthost/agenthost/adapters/present"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/rawjson"
+)
+
+// rawCall is a call in the model's own words that no item told yet.
+type rawCall struct {
+	id, name string
+	it       rawjson.Value
+}
+
+// maxRaw bounds the calls whose output is awaited.
+const maxRaw = 256
+
+// rawItem takes a piece of the conversation as the model has it. Calls that the
+// server tells in no item (a command that the sandbox denied at once, a patch that
+// does not fit, small tools) are told from here, when their output shows that no
+// item came.
+func (p *protocol) rawItem(th *thread, turn string, it rawjson.Value) {
+	id := it.Get("call_id").Text()
+	if id == "" || !p.speaks(th) {
+		return
+	}
+	switch it.Get("type").Text() {
+	case "function_call", "custom_tool_call":
+		name := it.Get("name").Text()
+		if name == "" || silent(name) {
+			return
+		}
+		if len(th.raw) >= maxRaw {
+			th.raw = th.raw[1:]
+		}
+		th.raw = append(th.raw, rawCall{id, name, invisible(it)})
+	case "function_call_output", "custom_tool_call_output":
+		i := slices.IndexFunc(th.raw, func(c rawCall) bool { return c.id == id })
+		if i < 0 {
+			return
+		}
+		c := th.raw[i]
+		th.raw = slices.Delete(th.raw, i, i+1)
+		if th.calls[id] != nil || th.finished[id] {
+			return
+		}
+		p.endCall(th, turn, p.announce(th, turn, id, c.it), rawOutcome(c.name, it.Get("output")))
+	}
+}
+
+// silent are tools whose use is told in another way: plans, questions, what is
+// typed into a running command, and the cell of code mode, whose calls are items.
+func silent(name string) bool {
+	switch name {
+	case "update_plan", "write_stdin", "request_user_input", "request_permissions", "exec", "wait":
+		return true
+	}
+	return false
+}
+
+// invisible is a call as an item of ours.
+func invisible(it rawjson.Value) rawjson.Value {
+	o := new(object).str("type", itemInvisible).str("name", it.Get("name").Text())
+	in := it.Get("input")
+	if text := it.Get("arguments").Text(); text != "" {
+		if v, err := rawjson.Parse([]byte(text)); err == nil {
+			in = v
+		} else {
+			in = it.Get("arguments")
+		}
+	}
+	if in.Given() {
+		o.raw("arguments", in.Clean())
+	}
+	return o.value()
+}
+
+func invisibleName(v view) string {
+	switch name := v.text("name"); name {
+	case "exec_command", "shell", "shell_command", "local_shell":
+		return "bash"
+	case "apply_patch":
+		return "edit"
+	default:
+		return hyphened(name)
+	}
+}
+
+// invisibleCommand is the command line of a shell call.
+func invisibleCommand(v view) string {
+	in := v.it.Get("arguments")
+	for _, name := range []string{"cmd", "command"} {
+		m := in.Get(name)
+		if s := m.Text(); s != "" {
+			return s
+		}
+		var words []string
+		for w := range m.Elements() {
+			words = append(words, w.Text())
+		}
+		if len(words) > 0 {
+			return strings.Join(words, " ")
+		}
+	}
+	return ""
+}
+
+func invisibleTitle(v view) string {
+	switch invisibleName(v) {
+	case "bash":
+		return strings.TrimSpace("Run " + present.CodeCut(invisibleCommand(v), codeLimit))
+	case "edit":
+		return "Edit files"
+	}
+	return present.Escape(v.text("name"))
+}
+
+func invisibleArgs(v view) jsontext.Value {
+	if invisibleName(v) == "bash" {
+		return new(object).str("command", invisibleCommand(v)).text("cwd", v.it.Get("arguments", "workdir").Text()).value()
+	}
+	return argumentArgs(v)
+}
+
+var exited = regexp.MustCompile(`(?m)^(?:Process exited with code|Exit code:) (-?[0-9]+)`)
+
+// rawOutcome is how a call ended that only its output tells. A command or an edit
+// that no item told never ran, or failed at once.
+func rawOutcome(name string, output rawjson.Value) *contract.ToolResult {
+	text := output.Text()
+	r := &contract.ToolResult{Status: contract.ToolCompleted}
+	if text != "" {
+		r.Output = quote(text)
+	} else if output.Given() {
+		r.Output = contentOutput(output, "input_text")
+	}
+	if m := exited.FindStringSubmatch(text); m != nil && m[1] != "0" {
+		r.Status, r.Error = contract.ToolError, fmt.Sprintf("exit code %s", m[1])
+		return r
+	}
+	failed := strings.Contains(text, "verification failed") || strings.Contains(text, "unsupported call") || strings.Contains(text, "failed for `")
+	if failed || name == "apply_patch" && !strings.Contains(text, "Success") {
+		r.Status, r.Error = contract.ToolError, orElse(cut(firstLine(text)), "the tool failed")
+	}
+	return r
+}
