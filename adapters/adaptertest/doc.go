@@ -31,8 +31,9 @@
 // # Golden files
 //
 // Golden writes testdata/golden/NAME.steps.jsonl (each call that did something,
-// with its Step) and NAME.envelopes.jsonl (the stream) with -update, and compares
-// otherwise. Read the diff before you commit it.
+// with its Step), NAME.envelopes.jsonl (the stream) and NAME.transcript.json (what
+// the stream folds to) with -update, and compares otherwise. Read the diff before
+// you commit it.
 //
 // # Testing
 //

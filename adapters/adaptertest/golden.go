@@ -15,8 +15,8 @@ import (
 // that one `go test ./... -run Golden -update` serves all adapters.
 var update = flag.Bool("update", false, "write golden files instead of comparing them")
 
-// Golden replays every transcript of the suite and compares the Steps and the
-// stream with the golden files. Each replay is done twice and must
+// Golden replays every transcript of the suite and compares the Steps, the stream
+// and what it folds to with the golden files. Each replay is done twice and must
 // give equal bytes; the stream must be valid; the Protocol must say things right
 // by itself, without the stamper's help.
 func Golden(t *testing.T, s Suite) {
@@ -32,7 +32,7 @@ func Golden(t *testing.T, s Suite) {
 
 // files are the golden files of a transcript.
 func files(name string) []string {
-	return []string{name + ".steps.jsonl", name + ".envelopes.jsonl"}
+	return []string{name + ".steps.jsonl", name + ".envelopes.jsonl", name + ".transcript.json"}
 }
 
 func golden(t *testing.T, s Suite, rec recording) {
@@ -56,8 +56,12 @@ func golden(t *testing.T, s Suite, rec recording) {
 	if second, err := envelopes(again); err != nil || !bytes.Equal(stream, second) {
 		t.Errorf("two replays give different streams: %s", firstDiff(stream, second))
 	}
+	folded, err := folded(p)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for i, name := range files(rec.name) {
-		compare(t, filepath.Join(s.goldenDir(), name), [][]byte{calls, stream}[i])
+		compare(t, filepath.Join(s.goldenDir(), name), [][]byte{calls, stream, folded}[i])
 	}
 }
 

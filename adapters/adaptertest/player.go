@@ -40,6 +40,8 @@ type player struct {
 	mapper Mapper
 	direct bool // the transcript holds commands
 
+	session, dir string
+
 	base    time.Time
 	now     time.Time
 	shift   time.Duration // how much later than recorded things happen
@@ -88,6 +90,7 @@ func newPlayer(s Suite, f transcript.File) *player {
 		p.mapper = s.Wire.Mapper(f)
 		info.Options = s.Wire.Options(f, info.Options)
 	}
+	p.session, p.dir = info.ID, info.Dir
 	p.proto = s.Adapter.NewProtocol(info)
 	p.stamper = stamp.New(stamp.Config{NewID: p.newID, Now: func() time.Time { return p.now }})
 	p.drafts.init()

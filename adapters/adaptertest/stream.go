@@ -1,7 +1,11 @@
 package adaptertest
 
 import (
+	"encoding/json/jsontext"
+
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/contract/session/fold"
 )
 
 // streamFaults says what is wrong with a whole stream, in both profiles.
@@ -17,4 +21,22 @@ func streamFaults(envs []contract.Envelope) []string {
 		out = append(out, f.Error())
 	}
 	return out
+}
+
+// folded is the golden text of what a replay's stream folds to, for clients of
+// the session contract.
+func folded(p *player) ([]byte, error) {
+	f := fold.New(session.Session{ID: p.session, WorkspaceID: p.dir})
+	for _, e := range p.envs {
+		f.Apply(e)
+	}
+	text, err := fold.Encode(f.Transcript())
+	if err != nil {
+		return nil, err
+	}
+	v := jsontext.Value(text)
+	if err := v.Indent(jsontext.WithIndent(" "), jsontext.AllowDuplicateNames(true), jsontext.PreserveRawStrings(true)); err != nil {
+		return nil, err
+	}
+	return append(v, '\n'), nil
 }
