@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/agentlab"
+	"github.com/agenthost/agenthost/internal/scriptmodel"
 )
 
 // real is what the tests know of a real agent.
@@ -264,16 +267,63 @@ func (s *session) peekEnd() (contract.TurnEnd, bool) {
 // A wrong key is said to be one, with its own exit code.
 func TestNotLoggedIn(t *testing.T) {
 	each(t, func(t *testing.T, a real, lab *agentlab.Lab) {
-		if a.name == "opencode" {
-			t.Skip("opencode retries a 401 for minutes without a word; TestModelErrors has its retries")
-		}
-		s := start(t, lab, a.name, append(a.flags, "--timeout", "100s")...)
+		s := start(t, lab, a.name, a.flags...)
 		s.prompt(script("error 401 bad key"))
+		if a.name == "opencode" {
+			// It retries a 401 for minutes without a word; a person can stop that.
+			s.next("turn-start", func(e contract.Envelope) bool { _, ok := e.Event.(contract.TurnStart); return ok })
+			if _, err := lab.Model.Await(t.Context(), func(r scriptmodel.Request) bool { return r.Status == 401 }); err != nil {
+				t.Fatal(err)
+			}
+			s.send(contract.Abort{})
+			if end := s.turnEnd(); end.Status != contract.TurnCancelled {
+				t.Errorf("turn-end = %+v, want cancelled", end)
+			}
+			s.finish(0)
+			return
+		}
 		end := s.turnEnd()
 		if end.Status != contract.TurnFailed || end.Error == nil || end.Error.Code != contract.CodeAuthRequired {
 			t.Errorf("turn-end = %+v %+v, want auth-required", end, end.Error)
 		}
 		s.finish(3)
+	})
+}
+
+// A picture and a file go with a prompt: the model gets both, or the stream says
+// which one it did not get.
+func TestAttachments(t *testing.T) {
+	// The smallest PNG there is.
+	pixel, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	each(t, func(t *testing.T, a real, lab *agentlab.Lab) {
+		image, note := filepath.Join(lab.Dir, "pixel.png"), filepath.Join(lab.Dir, "note.txt")
+		if err := errors.Join(os.WriteFile(image, pixel, 0o600), os.WriteFile(note, []byte("note of the day"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		flags := append(a.flags, "-p", script("text I see a pixel."), "--image", image)
+		if a.name != "gemini" { // it loses a picture that another file goes with
+			flags = append(flags, "--file", note)
+		}
+		s := start(t, lab, a.name, flags...)
+		s.next("answer", func(e contract.Envelope) bool {
+			ev, ok := e.Event.(contract.Text)
+			return ok && e.Role == contract.RoleAgent && strings.Contains(ev.Text, "I see a pixel.")
+		})
+		s.turnEnd()
+		files := events[contract.File](s.finish(0))
+		if len(files) == 0 || files[0].Name != "pixel.png" || files[0].Size != int64(len(pixel)) {
+			t.Errorf("files = %+v", files)
+		}
+		seen := false
+		for _, r := range lab.Model.Requests() {
+			seen = seen || strings.Contains(string(r.Body), "image/png") || strings.Contains(string(r.Body), "iVBORw0KGgo")
+		}
+		if !seen && a.name != "opencode" { // it takes none for a model that is not said to see
+			t.Error("the picture did not reach the model")
+		}
 	})
 }
 

@@ -194,12 +194,16 @@ func (s *session) decide(call string, d contract.Decision) {
 	s.send(contract.PermissionResponse{Call: call, Decision: d})
 }
 
-// wait is next for one type of event.
+// wait is next for one type of event. A text is one of the agent: the prompts
+// hold what the model is to say.
 func wait[E contract.Event](s *session, f func(E) bool) (E, contract.Envelope) {
 	s.t.Helper()
 	var got E
 	env := s.next(string(got.EventType()), func(e contract.Envelope) bool {
 		ev, ok := e.Event.(E)
+		if _, text := e.Event.(contract.Text); text && e.Role == contract.RoleUser {
+			return false
+		}
 		if ok && (f == nil || f(ev)) {
 			got = ev
 			return true

@@ -229,6 +229,60 @@ func TestOutputIsClosed(t *testing.T) {
 	noneLeft(t, lab)
 }
 
+// A reader that holds the output and does not read cannot keep agenthost: stopped,
+// it ends the agent and says where the rest is. A second signal does not wait.
+func TestOutputIsNotRead(t *testing.T) {
+	for _, signals := range []int{1, 2} {
+		t.Run(fmt.Sprintf("%d signals", signals), func(t *testing.T) {
+			lab, err := agentlab.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer lab.Close()
+			script := filepath.Join(t.TempDir(), "floods.txt")
+			body := `@acp
+? method=session/prompt as P
+<rep 4000 {"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"sess-1","update":{"sessionUpdate":"tool_call","toolCallId":"same","title":"once more","status":"completed"}}}` + "\n" + `! hold
+`
+			body = strings.Replace(body, `"completed"}}}`, `"completed"}}}`, 1)
+			if err := os.WriteFile(script, []byte(body), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command(binary(t), "run", "acp", "--pass-env", "AGENTLAB_*", "--env", playEnv+"="+script,
+				"--output", "envelopes", "-p", strings.Repeat("long ", 100_000), "--command", os.Args[0])
+			cmd.Env, cmd.Dir = environ(lab), lab.Dir
+			var errs lockedBuffer
+			cmd.Stderr = &errs
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			// The first byte says that it runs; the prompt fills the pipe.
+			if _, err := out.Read(make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			for range signals {
+				if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(100 * time.Millisecond) // two of one kind at once are one
+			}
+			begin := time.Now()
+			state, err := cmd.Process.Wait()
+			if err != nil || state.ExitCode() != 143 {
+				t.Errorf("exit code %d, %v; want 143", state.ExitCode(), err)
+			}
+			if took := time.Since(begin); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			noneLeft(t, lab)
+		})
+	}
+}
+
 // SIGINT and SIGTERM end the agent, and the exit code says which it was.
 func TestSignals(t *testing.T) {
 	for _, c := range []struct {

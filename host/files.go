@@ -1,10 +1,12 @@
 package host
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
@@ -35,7 +37,8 @@ func (s *Session) Import(path string) (contract.File, adapters.Attachment, error
 	if err != nil {
 		return contract.File{}, adapters.Attachment{}, err
 	}
-	n, err := io.Copy(dst, src)
+	var content bytes.Buffer
+	n, err := io.Copy(io.MultiWriter(dst, &content), src)
 	if cerr := dst.Close(); err == nil {
 		err = cerr
 	}
@@ -46,8 +49,19 @@ func (s *Session) Import(path string) (contract.File, adapters.Attachment, error
 	if err != nil {
 		return contract.File{}, adapters.Attachment{}, err
 	}
-	name := filepath.Base(path)
-	return contract.File{Ref: ref, Name: name, Size: n}, adapters.Attachment{Name: name, MIME: mimeOf(abs), Path: abs}, nil
+	file := contract.File{Ref: ref, Name: filepath.Base(path), Size: n}
+	return file, attachment(file.Name, abs, content.Bytes()), nil
+}
+
+// attachment is a file as it goes to an agent. What only the model can look at
+// goes with its content; any other file the agent reads itself.
+func attachment(name, path string, content []byte) adapters.Attachment {
+	a := adapters.Attachment{Name: name, MIME: mimeOf(name, content), Path: path}
+	kind, _, _ := strings.Cut(a.MIME, "/")
+	if kind == "image" || kind == "audio" || a.MIME == "application/pdf" {
+		a.Data = content
+	}
+	return a
 }
 
 func (s *Session) createFile(ref string) (*os.File, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -102,7 +103,11 @@ func (s *Session) takeFile(in Input, ev contract.File) error {
 		if err != nil {
 			return err
 		}
-		in.Files = []adapters.Attachment{{Name: ev.Name, Path: path}}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		in.Files = []adapters.Attachment{attachment(ev.Name, path, content)}
 	}
 	id, err := s.user(in.Envelope, ev)
 	if err != nil || id == "" {
