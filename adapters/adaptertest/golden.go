@@ -2,8 +2,10 @@ package adaptertest
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,9 +81,15 @@ func replay(s Suite, rec recording, prepare func(*player)) *player {
 	return p
 }
 
-// compare compares got with a golden file, or writes it.
+// compare compares got with a golden file, or writes it. What is empty has none.
 func compare(t *testing.T, path string, got []byte) {
 	t.Helper()
+	if *update && len(got) == 0 {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return
+	}
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -92,6 +100,9 @@ func compare(t *testing.T, path string, got []byte) {
 		return
 	}
 	want, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && len(got) == 0 {
+		return
+	}
 	if err != nil {
 		t.Fatalf("%v (go test -update writes it)", err)
 	}
