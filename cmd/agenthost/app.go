@@ -12,14 +12,16 @@ import (
 // The exit codes of every command.
 const (
 	exitOK      = 0
-	exitFailed  = 1   // the turn failed; the checked input has faults
+	exitFailed  = 1   // the turn failed; the journal or the output could not be written; the checked input has faults
 	exitUsage   = 2   // the command line or the config is wrong
 	exitStart   = 3   // the agent is not installed, not logged in, or would not start
 	exitRefused = 4   // an ask was refused with --on-ask fail
 	exitTimeout = 5   // --timeout was over
-	exitSIGINT  = 130 // stopped by SIGINT
 	exitSIGPIPE = 141 // nobody reads the output any more
-	exitSIGTERM = 143 // stopped by SIGTERM
+
+	// A run that a signal stopped ends with 128 and the signal's number, as a
+	// shell has it: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP.
+	exitSignal = 128
 )
 
 // streams are what a command reads and writes: data on out, everything else on err.

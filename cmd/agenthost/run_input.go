@@ -84,7 +84,10 @@ func (f *feeder) lines(ctx context.Context, in io.Reader, ready func()) error {
 func (f *feeder) envelopes(ctx context.Context, in io.Reader) error {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
+		line, dropped, err := readLine(r, maxInputLine)
+		if dropped > 0 {
+			fmt.Fprintf(f.err, "agenthost: standard input, line %d: want at most %d bytes, got %d; send a file with --file\n", n, maxInputLine, dropped)
+		}
 		if len(strings.TrimSpace(string(line))) > 0 {
 			if err := f.envelope(ctx, line); err != nil {
 				if errors.Is(err, host.ErrOver) || ctx.Err() != nil {
@@ -99,6 +102,32 @@ func (f *feeder) envelopes(ctx context.Context, in io.Reader) error {
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// maxInputLine is the longest line of envelopes taken, in bytes: a prompt of the
+// longest kind, and what JSON adds to it.
+const maxInputLine = 2 * maxPrompt
+
+// readLine reads a line with its end, or the last one without. Of one longer than
+// limit it gives nothing but its length, and holds no more than limit of it.
+func readLine(r *bufio.Reader, limit int) (line []byte, dropped int64, err error) {
+	var n int64
+	for {
+		part, err := r.ReadSlice('\n')
+		n += int64(len(part))
+		if n <= int64(limit) {
+			line = append(line, part...)
+		} else {
+			line = nil
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if n <= int64(limit) {
+			n = 0
+		}
+		return line, n, err
 	}
 }
 
@@ -130,7 +159,7 @@ type inputEnvelope struct {
 func decodeInput(line []byte) (contract.Envelope, error) {
 	var in inputEnvelope
 	if err := json.Unmarshal(line, &in, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)); err != nil {
-		return contract.Envelope{}, fmt.Errorf("want a JSON object like {\"ev\":{\"t\":\"text\",\"text\":\"hi\"}}: %w", err)
+		return contract.Envelope{}, notAnEnvelope(err)
 	}
 	if in.Role != "" && in.Role != contract.RoleUser {
 		return contract.Envelope{}, fmt.Errorf("role: want %q, got %q", contract.RoleUser, in.Role)
@@ -143,6 +172,23 @@ func decodeInput(line []byte) (contract.Envelope, error) {
 		return contract.Envelope{}, belowEv(err)
 	}
 	return contract.Envelope{ID: in.ID, Role: contract.RoleUser, Origin: in.Origin, Event: ev, Extra: in.Extra}, nil
+}
+
+// notAnEnvelope says what of a line of input is wrong, in the words of JSON and
+// not of Go.
+func notAnEnvelope(err error) error {
+	const want = `{"ev":{"t":"text","text":"hi"}}`
+	var wrong *json.SemanticError
+	if !errors.As(err, &wrong) {
+		return fmt.Errorf("want a JSON object like %s: %w", want, err)
+	}
+	got := map[jsontext.Kind]string{
+		'n': "null", 't': "a boolean", 'f': "a boolean", '"': "a string", '0': "a number", '{': "an object", '[': "an array",
+	}[wrong.JSONKind]
+	if wrong.JSONPointer == "" {
+		return fmt.Errorf("want a JSON object like %s, got %s", want, got)
+	}
+	return fmt.Errorf("%s: want a string, got %s", wrong.JSONPointer.LastToken(), got)
 }
 
 // belowEv makes paths below the event paths of the envelope.

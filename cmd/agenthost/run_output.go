@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/term"
 
@@ -19,6 +20,7 @@ type output struct {
 	session *host.Session
 	sink    sink
 	last    lastTurn
+	next    atomic.Int64 // the first position that is not printed
 }
 
 // sink is one form of output.
@@ -46,12 +48,15 @@ func newOutput(st *streams, form string, p contract.Profile, s *host.Session) (*
 
 // follow prints until the session has ended and all of it is printed.
 func (o *output) follow(ctx context.Context, from journal.Position) error {
+	o.next.Store(int64(from))
 	for it, err := range o.session.Watch(ctx, from) {
 		if err == nil && it.Delta != nil {
 			err = o.sink.delta(*it.Delta)
 		} else if err == nil {
 			o.last.see(it.Envelope)
-			err = o.sink.envelope(it)
+			if err = o.sink.envelope(it); err == nil {
+				o.next.Store(int64(it.Position) + 1)
+			}
 		}
 		if err != nil {
 			return err

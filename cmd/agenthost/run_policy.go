@@ -91,7 +91,7 @@ func asksHere(st *streams) bool {
 // openRecords opens the remembered grants and the audit log.
 func openRecords(stateDir string, cl *closers) (*grant.Store, *os.File, error) {
 	if err := os.MkdirAll(stateDir, 0o700); err != nil {
-		return nil, nil, usage("make it writable, or set state_dir", "state directory: %v", err)
+		return nil, nil, usage("make it writable, or set stateDir", "state directory: %v", err)
 	}
 	grants, err := openGrants(stateDir)
 	if err != nil {

@@ -7,10 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/nrednav/cuid2"
@@ -20,7 +18,6 @@ import (
 	"github.com/agenthost/agenthost/adapters/transcript"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
-	"github.com/agenthost/agenthost/internal/proc"
 	"github.com/agenthost/agenthost/internal/redact"
 	"github.com/agenthost/agenthost/journal"
 	"github.com/agenthost/agenthost/journal/nativelog"
@@ -46,10 +43,10 @@ func runAgent(ctx context.Context, st *streams, req runRequest) error {
 	if err != nil {
 		return err
 	}
-	hc, closers, err := sessionConfig(st, req)
-	defer closers.close()
+	set, err := sessionConfig(st, req)
+	defer set.close()
 	if err != nil {
-		return err
+		return set.redact(err)
 	}
 	prompt, hasPrompt, err := firstPrompt(st, f)
 	if err != nil {
@@ -57,21 +54,23 @@ func runAgent(ctx context.Context, st *streams, req runRequest) error {
 	}
 	ends := newEnding(ctx, f.timeout)
 	defer ends.release()
-	session, err := host.Start(context.WithoutCancel(ctx), hc)
+	session, err := host.Start(context.WithoutCancel(ctx), set.host)
 	if err != nil {
-		return startProblem(err)
+		return set.redact(startProblem(err))
 	}
-	r := &runner{session: session, flags: f, ends: ends, st: st}
-	if m, ok := hc.Mediator.(*permission.Mediator); ok {
+	r := &runner{session: session, flags: f, ends: ends, st: st, recording: set.recording}
+	if m, ok := set.host.Mediator.(*permission.Mediator); ok {
 		r.mediator = m
 	}
-	r.out, err = newOutput(st, f.output, profile, session)
+	if err = r.checkFrom(); err == nil {
+		r.out, err = newOutput(st, f.output, profile, session)
+	}
 	if err != nil {
 		ends.finish(causeUsage)
 		r.shut()
 		return err
 	}
-	return r.run(prompt, hasPrompt)
+	return set.redact(r.run(prompt, hasPrompt))
 }
 
 // runner drives one session.
@@ -84,6 +83,17 @@ type runner struct {
 	// mediator and keys are for a person at the terminal; keys is nil without one.
 	mediator *permission.Mediator
 	keys     *keyboard
+	// recording is that of --record, nil without.
+	recording *host.TranscriptRecorder
+}
+
+// checkFrom refuses a position that the stream does not have.
+func (r *runner) checkFrom() error {
+	from, oldest, end := journal.Position(r.flags.from), r.session.Journal().Oldest(), r.session.Journal().End()
+	if r.flags.from >= 0 && (from < oldest || from > end) {
+		return usage("leave --from out for what is new", "--from: want a position from %d to %d, got %d", oldest, end, from)
+	}
+	return nil
 }
 
 // run prints the stream, sends the input, waits for the end.
@@ -118,7 +128,10 @@ func (r *runner) run(prompt string, hasPrompt bool) error {
 	case <-r.session.Done():
 	}
 	r.shut()
-	outErr := <-printed
+	outErr := r.awaitOutput(printed)
+	if r.recording != nil && r.recording.Err() != nil {
+		fmt.Fprintf(r.st.err, "agenthost: --record %s: the recording is not whole: %v\n", r.flags.record, r.recording.Err())
+	}
 	return r.result(inputErr, outErr)
 }
 
@@ -153,39 +166,6 @@ func (r *runner) feed(ctx context.Context, prompt string, hasPrompt bool) error 
 	return r.session.Idle(ctx)
 }
 
-// stopTime bounds how long ending a session may take; its agent is killed then.
-const stopTime = time.Minute
-
-func (r *runner) shut() {
-	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
-	defer cancel()
-	if err := r.session.Stop(ctx); err != nil {
-		fmt.Fprintf(r.st.err, "agenthost: stopping the session: %v\n", err)
-	}
-}
-
-// result is the exit code of a run, nil for 0.
-func (r *runner) result(inputErr, outErr error) error {
-	if cause := r.ends.cause(); cause != nil {
-		return cause
-	}
-	if outErr != nil {
-		return &problem{code: exitFailed, what: outErr.Error()}
-	}
-	var open *host.OpenError
-	if errors.As(inputErr, &open) {
-		return openProblem(open, r.session)
-	}
-	var p *problem
-	if errors.As(inputErr, &p) {
-		return p
-	}
-	if inputErr != nil && !errors.Is(inputErr, host.ErrOver) {
-		return &problem{code: exitUsage, what: inputErr.Error()}
-	}
-	return r.out.last.problem()
-}
-
 // firstPrompt is the prompt of -p, or all of standard input when that is no
 // terminal and nothing else wants it.
 func firstPrompt(st *streams, f *runFlags) (text string, has bool, err error) {
@@ -205,24 +185,42 @@ func firstPrompt(st *streams, f *runFlags) (text string, has bool, err error) {
 	return "", false, nil
 }
 
+// setup is what a run is made of.
+type setup struct {
+	host      host.Config
+	secrets   *redact.Redactor
+	recording *host.TranscriptRecorder // of --record, nil without
+	closers
+}
+
+// redact keeps secrets out of what is told of err: agents put keys into their
+// messages.
+func (s *setup) redact(err error) error {
+	var p *problem
+	if s.secrets == nil || !errors.As(err, &p) {
+		return err
+	}
+	return &problem{code: p.code, what: s.secrets.String(p.what), mend: p.mend}
+}
+
 // sessionConfig makes the host's configuration of the flags and the config file.
-// The closers are to be closed also on an error.
-func sessionConfig(st *streams, req runRequest) (host.Config, closers, error) {
+// The setup is to be closed also on an error.
+func sessionConfig(st *streams, req runRequest) (*setup, error) {
 	f := req.flags
-	var cl closers
+	s := &setup{}
 	cfg, err := loadConfigFile(req.configFile)
 	if err != nil {
-		return host.Config{}, cl, err
+		return s, err
 	}
 	adapter, command, args, err := pickAgent(cfg, req)
 	if err != nil {
-		return host.Config{}, cl, err
+		return s, err
 	}
 	dir, err := filepath.Abs(f.cwd)
 	if err != nil {
-		return host.Config{}, cl, usage("name a directory with --cwd", "%v", err)
+		return s, usage("name a directory with --cwd", "%v", err)
 	}
-	hc := host.Config{
+	s.host = host.Config{
 		Dir: dir, StateDir: cfg.StateDir, Adapter: adapter, Command: command, Args: args, Title: f.title,
 		Options: adapters.Options{
 			Model: f.model, Mode: f.mode, Thinking: f.thinking, Sandbox: f.sandbox, Dirs: f.dirs,
@@ -230,33 +228,34 @@ func sessionConfig(st *streams, req runRequest) (host.Config, closers, error) {
 		},
 		PassEnv: f.passEnv, Environ: environ(), Control: contract.ClientCLI,
 		Client: adapters.ClientInfo{Name: "agenthost", Title: "agenthost", Version: version},
-		Logger: newLogger(st.err, cfg),
 	}
-	applyConfig(&hc, cfg)
+	hc := &s.host
+	applyConfig(hc, cfg)
 	for _, kv := range f.env {
 		name, value, ok := strings.Cut(kv, "=")
 		if !ok || name == "" {
-			return hc, cl, usage("write it as --env NAME=value", "--env: want NAME=value, got %q", kv)
+			return s, usage("write it as --env NAME=value", "--env: want NAME=value, got %q", kv)
 		}
 		hc.Env = append(hc.Env, adapters.Pair{Name: name, Value: value})
 	}
+	s.secrets = newRedactor(cfg, hc.Env)
+	hc.Logger = newLogger(st.err, cfg, s.secrets)
 	for i, d := range hc.Options.Dirs {
 		if hc.Options.Dirs[i], err = filepath.Abs(d); err != nil {
-			return hc, cl, usage("name a directory", "--add-dir: %v", err)
+			return s, usage("name a directory", "--add-dir: %v", err)
 		}
 	}
-	if err := resumeSession(&hc, f); err != nil {
-		return hc, cl, err
+	if err := resumeSession(hc, f); err != nil {
+		return s, err
 	}
 	if hc.ID == "" {
 		hc.ID = cuid2.Generate()
 	}
-	m, err := sessionMediator(st, cfg, f, hc.ID, &cl)
+	hc.Mediator, err = sessionMediator(st, cfg, f, hc.ID, &s.closers)
 	if err != nil {
-		return hc, cl, err
+		return s, err
 	}
-	hc.Mediator = m
-	return hc, cl, record(&hc, cfg, f.record, &cl)
+	return s, s.record(cfg, f.record)
 }
 
 // resumeSession resolves --resume, --continue and --fork. A session of ours goes
@@ -336,45 +335,44 @@ func pickAgent(cfg configuration, req runRequest) (a adapters.Adapter, command, 
 
 // record adds the recorders: the session's native log, and the file of --record.
 // Secrets are kept out of both.
-func record(hc *host.Config, cfg configuration, path string, cl *closers) error {
+func (s *setup) record(cfg configuration, path string) error {
 	var recorders host.Recorders
-	redactor := redact.New(append(cfg.Secrets(), secretsOf(hc.Environ)...)...)
-	add := func(w io.WriteCloser) error {
-		cl.add(w)
-		start := time.Now()
-		head := transcript.NewHeader(hc.Adapter.Name(), adapters.SessionInfo{ID: hc.ID, Dir: hc.Dir, Client: hc.Client, Options: hc.Options})
-		head.Start, head.Command = start.UnixMilli(), hc.Command
-		tw, err := transcript.NewWriter(w, head, redactor.Bytes)
-		if err != nil {
-			return &problem{code: exitFailed, what: err.Error()}
-		}
-		recorders = append(recorders, host.NewTranscriptRecorder(tw, start))
-		return nil
-	}
 	if cfg.NativeLog.Enabled {
-		dir := filepath.Join(host.SessionDir(hc.StateDir, hc.ID), "native")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return usage("make it writable, or set stateDir", "native log: %v", err)
-		}
-		log, err := nativelog.Open(dir, nativelog.Options{FileBytes: cfg.NativeLog.FileBytes, Files: cfg.NativeLog.Files})
+		dir := filepath.Join(host.SessionDir(s.host.StateDir, s.host.ID), "native")
+		r, err := s.recorder(nativelog.Open(dir, nativelog.Options{FileBytes: cfg.NativeLog.FileBytes, Files: cfg.NativeLog.Files}))
 		if err != nil {
-			return usage("make it writable, or switch nativeLog off", "native log: %v", err)
+			return &problem{code: exitFailed, what: "native log: " + err.Error()}
 		}
-		if err := add(log); err != nil {
-			return err
-		}
+		recorders = append(recorders, r)
 	}
 	if path != "" {
 		w, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 		if err != nil {
 			return usage("name a file that can be written", "--record: %v", err)
 		}
-		if err := add(w); err != nil {
-			return err
+		if s.recording, err = s.recorder(w); err != nil {
+			return usage("name a file that can be written", "--record: %v", err)
 		}
+		recorders = append(recorders, s.recording)
 	}
-	hc.Record = recorders
+	s.host.Record = recorders
 	return nil
+}
+
+// recorder records the session into w, which is closed with the setup.
+func (s *setup) recorder(w io.WriteCloser) (*host.TranscriptRecorder, error) {
+	s.add(w)
+	hc, start := &s.host, time.Now()
+	head := transcript.NewHeader(hc.Adapter.Name(), adapters.SessionInfo{ID: hc.ID, Dir: hc.Dir, Client: hc.Client, Options: hc.Options})
+	head.Start = start.UnixMilli()
+	for _, word := range hc.Command {
+		head.Command = append(head.Command, s.secrets.String(word))
+	}
+	tw, err := transcript.NewWriter(w, head, s.secrets.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	return host.NewTranscriptRecorder(tw, start), nil
 }
 
 // secretsOf are the values of an environment whose names say that they are secret.
@@ -397,105 +395,4 @@ func (c closers) close() {
 	for _, x := range c {
 		_ = x.Close()
 	}
-}
-
-// startProblem explains why a session did not start.
-func startProblem(err error) error {
-	var not *host.NotStartedError
-	switch {
-	case errors.As(err, &not):
-		return &problem{code: exitStart, what: fmt.Sprintf("starting %s: %v", not.Agent.Name(), not.Err), mend: installHint(not)}
-	case errors.Is(err, journal.ErrLocked):
-		return usage("stop the other one first, or start a session of your own", "%v", err)
-	}
-	return &problem{code: exitUsage, what: err.Error()}
-}
-
-func installHint(not *host.NotStartedError) string {
-	if !errors.Is(not.Err, proc.ErrNotFound) || not.Agent.Describe().Install == "" {
-		return ""
-	}
-	return "to install it: " + not.Agent.Describe().Install
-}
-
-// openProblem explains why an agent's session did not open.
-func openProblem(err *host.OpenError, s *host.Session) error {
-	p := &problem{code: exitStart, what: err.Error()}
-	if err.Cause.Code == contract.CodeAuthRequired {
-		p.mend = "log in to the agent, or set its API key"
-		if hint := s.Adapter().Describe().Login; hint != "" {
-			p.mend = "to log in: " + hint
-		}
-	}
-	if err.Cause.Code == contract.CodeUnsupported || err.Cause.Code == contract.CodeSessionNotFound {
-		p.code = exitUsage
-	}
-	return p
-}
-
-// ending is why a run ends before its input does.
-type ending struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	stop   []func()
-}
-
-// The causes of an early end.
-var (
-	causeUsage = &problem{code: exitUsage}
-)
-
-func causeOutput(err error) *problem {
-	if errors.Is(err, syscall.EPIPE) {
-		return &problem{code: exitSIGPIPE}
-	}
-	return &problem{code: exitFailed, what: "writing the output: " + err.Error()}
-}
-
-// newEnding watches signals and the time. SIGPIPE is watched too: its default
-// would end this process at a write to a closed standard output, before the
-// agent is stopped.
-func newEnding(parent context.Context, timeout time.Duration) *ending {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
-	e := &ending{ctx: ctx, cancel: cancel}
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	e.stop = append(e.stop, func() { signal.Stop(signals); close(signals) })
-	go func() {
-		for s := range signals {
-			switch s {
-			case syscall.SIGINT:
-				e.finish(&problem{code: exitSIGINT})
-			case syscall.SIGTERM:
-				e.finish(&problem{code: exitSIGTERM})
-			case syscall.SIGHUP:
-				e.finish(&problem{code: 128 + int(syscall.SIGHUP)})
-			}
-		}
-	}()
-	if timeout > 0 {
-		timer := time.AfterFunc(timeout, func() {
-			e.finish(&problem{code: exitTimeout, what: fmt.Sprintf("not done after %v", timeout), mend: "allow more with --timeout"})
-		})
-		e.stop = append(e.stop, func() { timer.Stop() })
-	}
-	return e
-}
-
-// finish ends the run; the first cause counts.
-func (e *ending) finish(p *problem) { e.cancel(p) }
-
-// cause is why the run ended early, nil when it did not.
-func (e *ending) cause() error {
-	if e.ctx.Err() == nil {
-		return nil
-	}
-	return context.Cause(e.ctx)
-}
-
-func (e *ending) release() {
-	for _, f := range e.stop {
-		f()
-	}
-	e.cancel(nil)
 }

@@ -34,7 +34,8 @@ func TestScript(t *testing.T) {
 
 // fakeACP is an agent that speaks ACP: it says what it was told, a word a chunk;
 // for "run COMMAND" it asks to run it and says what was decided; for "fail" it
-// fails; for "env NAME" it says that variable.
+// fails, with that variable in its message for "fail NAME"; for "env NAME" it says
+// that variable.
 func fakeACP() {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 64<<20)
@@ -75,7 +76,7 @@ func fakeACP() {
 					chunk("it was refused")
 				}
 			case "fail":
-				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no luck"}}`+"\n", m.ID)
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no luck %s"}}`+"\n", m.ID, os.Getenv(arg))
 				continue
 			case "env":
 				chunk(arg + "=" + os.Getenv(arg))

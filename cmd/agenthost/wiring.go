@@ -12,6 +12,7 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/adapters/acp"
 	"github.com/agenthost/agenthost/adapters/claude"
+	"github.com/agenthost/agenthost/adapters/codex"
 	"github.com/agenthost/agenthost/adapters/gemini"
 	"github.com/agenthost/agenthost/config"
 	"github.com/agenthost/agenthost/contract"
@@ -47,7 +48,7 @@ func agentSet(cfg configuration) adapters.Set {
 	for _, spec := range acp.Known() {
 		list = append(list, acp.New(spec))
 	}
-	list = append(list, gemini.New(), claude.New())
+	list = append(list, gemini.New(), claude.New(), codex.New())
 	for _, c := range cfg.Custom {
 		list = append(list, acp.New(customSpec(c)))
 	}
@@ -174,7 +175,7 @@ func basePolicy(cfg configuration, env policy.Env) (*policy.Policy, error) {
 
 // newLogger logs to w as the config says. A command whose output people read
 // says only what went wrong, unless somebody asked for more.
-func newLogger(w io.Writer, cfg configuration) *slog.Logger {
+func newLogger(w io.Writer, cfg configuration, secrets *redact.Redactor) *slog.Logger {
 	level := slog.LevelWarn
 	if cfg.Origin("log.level") != "default" {
 		// An unknown level was refused when the config was loaded.
@@ -185,5 +186,17 @@ func newLogger(w io.Writer, cfg configuration) *slog.Logger {
 	if cfg.Log.Format == "json" {
 		h = slog.NewJSONHandler(w, o)
 	}
-	return slog.New(redact.Handler(h, redact.New(append(cfg.Secrets(), secretsOf(environ())...)...)))
+	return slog.New(redact.Handler(h, secrets))
+}
+
+// newRedactor knows the secrets of the config, of this process's environment and
+// of the agent's.
+func newRedactor(cfg configuration, agent []adapters.Pair) *redact.Redactor {
+	secrets := append(cfg.Secrets(), secretsOf(environ())...)
+	for _, p := range agent {
+		if redact.SecretName(p.Name) {
+			secrets = append(secrets, p.Value)
+		}
+	}
+	return redact.New(secrets...)
 }
