@@ -76,6 +76,7 @@ func (p *protocol) announce(th *thread, turn, id string, it rawjson.Value) *call
 	c := &call{id: id, native: it.Get("type").Text(), seq: p.callSeq, server: it.Get("server").Text(), tool: it.Get("tool").Text()}
 	c.shown, c.args = p.describe(it)
 	p.callSeq++
+	th.told++
 	th.calls[id] = c
 	p.tell(th, turn, c)
 	return c

@@ -30,3 +30,6 @@ func TestConform(t *testing.T) {
 	}
 	adaptertest.Conform(t, s)
 }
+
+// TestCovered: docs/protocol/codex.md says of each native type what becomes of it.
+func TestCovered(t *testing.T) { adaptertest.Covered(t, suite(), "../../docs/protocol/codex.md") }

@@ -16,6 +16,8 @@ import (
 type rawCall struct {
 	id, name string
 	it       rawjson.Value
+	// told is how many calls of the thread the stream had when it was made.
+	told int
 }
 
 // maxRaw bounds the calls whose output is awaited.
@@ -39,7 +41,7 @@ func (p *protocol) rawItem(th *thread, turn string, it rawjson.Value) {
 		if len(th.raw) >= maxRaw {
 			th.raw = th.raw[1:]
 		}
-		th.raw = append(th.raw, rawCall{id, name, invisible(it)})
+		th.raw = append(th.raw, rawCall{id, name, invisible(it), th.told})
 	case "function_call_output", "custom_tool_call_output":
 		i := slices.IndexFunc(th.raw, func(c rawCall) bool { return c.id == id })
 		if i < 0 {
@@ -50,15 +52,21 @@ func (p *protocol) rawItem(th *thread, turn string, it rawjson.Value) {
 		if th.calls[id] != nil || th.finished[id] {
 			return
 		}
+		if c.name == cell && (th.told != c.told || !strings.Contains(rawText(it.Get("output")), "Script failed")) {
+			return // its calls are items
+		}
 		p.endCall(th, turn, p.announce(th, turn, id, c.it), rawOutcome(c.name, it.Get("output")))
 	}
 }
 
-// silent are tools whose use is told in another way: plans, questions, what is
-// typed into a running command, and the cell of code mode, whose calls are items.
+// cell is the tool of code mode: a script that calls the others.
+const cell = "exec"
+
+// silent are tools whose use is told in another way: plans, questions, and what is
+// typed into a running command.
 func silent(name string) bool {
 	switch name {
-	case "update_plan", "write_stdin", "request_user_input", "request_permissions", "exec", "wait":
+	case "update_plan", "write_stdin", "request_user_input", "request_permissions", "wait":
 		return true
 	}
 	return false
@@ -117,6 +125,8 @@ func invisibleTitle(v view) string {
 		return strings.TrimSpace("Run " + present.CodeCut(invisibleCommand(v), codeLimit))
 	case "edit":
 		return "Edit files"
+	case cell:
+		return "Run a script of tool calls"
 	}
 	return present.Escape(v.text("name"))
 }
@@ -128,25 +138,36 @@ func invisibleArgs(v view) jsontext.Value {
 	return argumentArgs(v)
 }
 
+// rawText is the text of an output: a string, or blocks.
+func rawText(output rawjson.Value) string {
+	text := output.Text()
+	for b := range output.Elements() {
+		text += b.Get("text").Text()
+	}
+	return text
+}
+
 var exited = regexp.MustCompile(`(?m)^(?:Process exited with code|Exit code:) (-?[0-9]+)`)
 
 // rawOutcome is how a call ended that only its output tells. A command or an edit
 // that no item told never ran, or failed at once.
 func rawOutcome(name string, output rawjson.Value) *contract.ToolResult {
-	text := output.Text()
+	text := rawText(output)
 	r := &contract.ToolResult{Status: contract.ToolCompleted}
 	if text != "" {
 		r.Output = quote(text)
-	} else if output.Given() {
-		r.Output = contentOutput(output, "input_text")
 	}
 	if m := exited.FindStringSubmatch(text); m != nil && m[1] != "0" {
 		r.Status, r.Error = contract.ToolError, fmt.Sprintf("exit code %s", m[1])
 		return r
 	}
-	failed := strings.Contains(text, "verification failed") || strings.Contains(text, "unsupported call") || strings.Contains(text, "failed for `")
+	failed := name == cell || strings.Contains(text, "verification failed") || strings.Contains(text, "unsupported call") || strings.Contains(text, "failed for `")
 	if failed || name == "apply_patch" && !strings.Contains(text, "Success") {
-		r.Status, r.Error = contract.ToolError, orElse(cut(firstLine(text)), "the tool failed")
+		_, why, script := strings.Cut(text, "Script error:\n")
+		if !script {
+			why = text
+		}
+		r.Status, r.Error = contract.ToolError, orElse(cut(firstLine(why)), "the tool failed")
 	}
 	return r
 }

@@ -28,6 +28,7 @@ type thread struct {
 	left     map[string]string
 	partials []*partial
 	raw      []rawCall
+	told     int // calls that the stream was told
 	meter    meter
 }
 

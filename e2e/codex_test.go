@@ -1,0 +1,347 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/agentlab"
+)
+
+// codexFlags: the scripted model's provider takes its key from the environment.
+func codexFlags(more ...string) []string {
+	return append([]string{"--pass-env", "SCRIPTMODEL_API_KEY"}, more...)
+}
+
+// codexModels are the two tool protocols of Codex: plain function tools, and code
+// mode.
+func codexModels() []string { return []string{"gpt-5.5", "gpt-6.2-sol"} }
+
+func eachCodex(t *testing.T, f func(t *testing.T, lab *agentlab.Lab, flags []string)) {
+	for _, model := range codexModels() {
+		t.Run(model, func(t *testing.T) { f(t, agentlab.New(t), codexFlags("--model", model)) })
+	}
+}
+
+// A conversation with Codex: text and thoughts, prompts that wait in the queue,
+// tools that are allowed and rejected, an edit with its diff, an edit that does not
+// fit; and Codex's configuration is as it was.
+func TestCodexConversation(t *testing.T) {
+	eachCodex(t, func(t *testing.T, lab *agentlab.Lab, flags []string) {
+		config := filepath.Join(lab.Home, ".codex", "config.toml")
+		before := untrusted(t, config)
+		if err := os.WriteFile(filepath.Join(lab.Dir, "hello.txt"), []byte("one\ntwo\nthree\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s := start(t, lab, "codex", append(flags, "--on-ask", "wait")...)
+		s.prompt(script("think **Looking** I think about it. ++ text Hello from the model."))
+		s.prompt(script("text Second answer."))
+		for i, want := range []string{"Hello from the model.", "Second answer."} {
+			wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, want) })
+			if end := s.turnEnd(); end.Status != contract.TurnCompleted || end.Usage == nil || end.Usage.InputTokens != 100 {
+				t.Fatalf("turn %d: %+v, usage %+v", i, end, end.Usage)
+			}
+		}
+
+		s.prompt(script("shell echo allowed-$((40+2)) > made.txt && cat made.txt", "text It ran."))
+		ask, _ := wait[contract.PermissionRequest](s, nil)
+		if ask.ToolName != "bash" || !strings.Contains(string(ask.Args), `"command":"echo allowed-$((40+2))`) {
+			t.Errorf("ask = %+v", ask)
+		}
+		if _, err := os.Stat(filepath.Join(lab.Dir, "made.txt")); err == nil {
+			t.Error("the tool ran before it was allowed")
+		}
+		s.decide(ask.Call, contract.AllowOnce)
+		call, _ := wait(s, func(ev contract.ToolCallEnd) bool { return ev.Call == ask.Call })
+		if call.Result == nil || call.Result.Status != contract.ToolCompleted || !strings.Contains(string(call.Result.Output), "allowed-42") {
+			t.Errorf("the call ended with %+v", call.Result)
+		}
+		wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "It ran.") })
+		s.turnEnd()
+
+		s.prompt(script("shell touch rejected.txt", "text I go on without it."))
+		ask, _ = wait[contract.PermissionRequest](s, nil)
+		s.decide(ask.Call, contract.RejectOnce)
+		wait(s, func(ev contract.ToolCallEnd) bool { return ev.Call == ask.Call })
+		wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "I go on without it.") })
+		if end := s.turnEnd(); end.Status != contract.TurnCompleted {
+			t.Errorf("after a rejection: %+v", end)
+		}
+		if _, err := os.Stat(filepath.Join(lab.Dir, "rejected.txt")); err == nil {
+			t.Error("the rejected tool ran")
+		}
+
+		s.prompt(script("edit hello.txt two TWO", "text Edited."))
+		checkDiff(t, s.allowUntil("edit"))
+		s.turnEnd()
+		if data, err := os.ReadFile(filepath.Join(lab.Dir, "hello.txt")); err != nil || string(data) != "one\nTWO\nthree\n" {
+			t.Errorf("hello.txt = %q, %v", data, err)
+		}
+
+		s.prompt(script("edit hello.txt nowhere NOWHERE", "text It did not fit."))
+		failed, _ := wait(s, func(ev contract.ToolCallEnd) bool { return ev.Result != nil && ev.Result.Status == contract.ToolError })
+		if !strings.Contains(failed.Result.Error, "verification failed") {
+			t.Errorf("the edit that does not fit: %+v", failed.Result)
+		}
+		s.turnEnd()
+
+		envs := s.finish(0)
+		if !slices.ContainsFunc(events[contract.Text](envs), func(ev contract.Text) bool { return ev.Thinking }) {
+			t.Error("no thought came")
+		}
+		if n := strings.Count(said(envs), "Hello from the model."); n != 1 {
+			t.Errorf("the first answer is there %d times", n)
+		}
+		noneLeft(t, lab)
+		if after, err := os.ReadFile(config); err != nil || string(after) != before {
+			t.Errorf("the user's configuration was changed: %v\n%s", err, after)
+		}
+	})
+}
+
+// untrusted takes the trust in the lab's directory out of Codex's configuration,
+// so that a session that writes it is seen.
+func untrusted(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(data), `trust_level = "trusted"`, `trust_level = "untrusted"`)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// An abort in the middle of a command ends the turn, and the command with all it
+// started; the session goes on.
+func TestCodexAbortInTool(t *testing.T) {
+	eachCodex(t, func(t *testing.T, lab *agentlab.Lab, flags []string) {
+		s := start(t, lab, "codex", append(flags, "--allow", "bash(*)")...)
+		s.prompt(script("shell touch started; sleep 543 & sleep 543; touch finished", "text Never said."))
+		wait[contract.ToolCallStart](s, nil)
+		waitForFile(t, filepath.Join(lab.Dir, "started"))
+		begin := time.Now()
+		s.send(contract.Abort{})
+		if end := s.turnEnd(); end.Status != contract.TurnCancelled {
+			t.Errorf("turn-end = %+v, want cancelled", end)
+		}
+		t.Logf("the turn ended %v after the abort", time.Since(begin).Round(time.Millisecond))
+		s.prompt(script("text Still here."))
+		wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "Still here.") })
+		s.turnEnd()
+		// The command has ended while the session goes on.
+		limit := time.Now().Add(patience)
+		for sleeping(t, lab) {
+			if time.Now().After(limit) {
+				t.Fatal("the aborted command still runs")
+			}
+			waitABit(t)
+		}
+		s.finish(0)
+		noneLeft(t, lab)
+		if _, err := os.Stat(filepath.Join(lab.Dir, "finished")); err == nil {
+			t.Error("the aborted tool went on")
+		}
+	})
+}
+
+// sleeping reports whether the lab's "sleep 543" runs.
+func sleeping(t *testing.T, lab *agentlab.Lab) bool {
+	t.Helper()
+	left, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(left, func(p agentlab.Process) bool { return slices.Equal(p.Args, []string{"sleep", "543"}) })
+}
+
+// waitABit waits for the next look at the machine's processes.
+func waitABit(t *testing.T) {
+	t.Helper()
+	timer := time.NewTimer(100 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-t.Context().Done():
+	}
+}
+
+// An abort while an ask is open settles the ask.
+func TestCodexAbortWhileAsking(t *testing.T) {
+	lab := agentlab.New(t)
+	s := start(t, lab, "codex", codexFlags("--on-ask", "wait")...)
+	s.prompt(script("shell touch no.txt", "text Never said."))
+	ask, _ := wait[contract.PermissionRequest](s, nil)
+	s.send(contract.Abort{})
+	resp, _ := wait[contract.PermissionResponse](s, nil)
+	if resp.Call != ask.Call || resp.Decision != contract.RejectOnce {
+		t.Errorf("response = %+v", resp)
+	}
+	if end := s.turnEnd(); end.Status != contract.TurnCancelled {
+		t.Errorf("turn-end = %+v, want cancelled", end)
+	}
+	s.prompt(script("text Still here."))
+	wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "Still here.") })
+	s.turnEnd()
+	s.finish(0)
+	if _, err := os.Stat(filepath.Join(lab.Dir, "no.txt")); err == nil {
+		t.Error("the tool ran")
+	}
+}
+
+// Errors of the model's service are failed turns with a code, and the next prompt
+// works. A service that comes back in time is no error.
+func TestCodexModelErrors(t *testing.T) {
+	lab := agentlab.New(t)
+	s := start(t, lab, "codex", codexFlags()...)
+	s.prompt(script("error once 503 overloaded", "text It came back."))
+	wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "It came back.") })
+	if end := s.turnEnd(); end.Status != contract.TurnCompleted {
+		t.Errorf("after one 503: %+v", end)
+	}
+	for _, c := range []struct {
+		act  string
+		code contract.ErrorCode
+	}{
+		{"error 400 nonsense", contract.CodeInvalidRequest},
+		{"error 401 bad key", contract.CodeAuthRequired},
+		{"error 429 slow down", contract.CodeRateLimited},
+		{"error 500 broken", contract.CodeOverloaded},
+	} {
+		s.prompt(script(c.act))
+		end := s.turnEnd()
+		if end.Status != contract.TurnFailed || end.Error == nil || end.Error.Code != c.code || end.Error.Message == "" {
+			t.Errorf("%s: %+v %+v, want %s", c.act, end, end.Error, c.code)
+		}
+	}
+	s.prompt(script("text Fine again."))
+	wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "Fine again.") })
+	s.turnEnd()
+	envs := s.finish(0)
+	if !slices.ContainsFunc(events[contract.Service](envs), func(ev contract.Service) bool { return ev.Kind == contract.ServiceRetry }) {
+		t.Error("no retry was told")
+	}
+	noneLeft(t, lab)
+}
+
+// A session is gone on with in a new process: the model sees the history, the
+// stream does not have it twice.
+func TestCodexResume(t *testing.T) {
+	eachCodex(t, func(t *testing.T, lab *agentlab.Lab, flags []string) {
+		s := start(t, lab, "codex", flags...)
+		s.prompt(script("text The password is swordfish."))
+		s.turnEnd()
+		first := s.finish(0)
+		s = start(t, lab, "codex", append(flags, "--resume", "last", "--from", "0")...)
+		s.prompt(script("text You said swordfish."))
+		wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "You said swordfish.") })
+		if end := s.turnEnd(); end.Usage == nil || end.Usage.InputTokens != 100 {
+			t.Errorf("usage after a resume = %+v, want this turn's alone", end.Usage)
+		}
+		all := s.finish(0)
+		if n := strings.Count(said(all), "The password is swordfish."); n != 1 {
+			t.Errorf("the first answer is there %d times, want once:\n%s", n, render(all))
+		}
+		if len(all) <= len(first) {
+			t.Errorf("%d envelopes after the second run, %d after the first", len(all), len(first))
+		}
+		seen := false
+		for _, r := range lab.Model.Requests() {
+			seen = seen || strings.Contains(string(r.Body), "You said swordfish") && strings.Contains(string(r.Body), "The password is swordfish.")
+		}
+		if !seen {
+			t.Error("the model did not get the history")
+		}
+		noneLeft(t, lab)
+	})
+}
+
+// The mode and the model can be changed while a session runs; Codex confirms it,
+// and the mode decides what is asked.
+func TestCodexSwitch(t *testing.T) {
+	lab := agentlab.New(t)
+	s := start(t, lab, "codex", codexFlags("--on-ask", "wait")...)
+	s.prompt(script("text One."))
+	s.turnEnd()
+	for _, c := range []contract.AgentConfigurationChanged{
+		{PermissionMode: contract.ModeAcceptEdits}, {Model: "gpt-6.2-sol"}, {ThinkingLevel: "high"},
+	} {
+		s.send(c)
+		got, _ := wait(s, func(ev contract.AgentConfigurationChanged) bool {
+			return ev.PermissionMode == c.PermissionMode && ev.Model == c.Model && ev.ThinkingLevel == c.ThinkingLevel
+		})
+		if got.Model != c.Model {
+			t.Errorf("changed to %+v", got)
+		}
+	}
+	s.prompt(script("shell touch inside.txt", "text In the sandbox."))
+	wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "In the sandbox.") })
+	if end := s.turnEnd(); end.Model != "gpt-6.2-sol" {
+		t.Errorf("turn-end = %+v", end)
+	}
+	if _, err := os.Stat(filepath.Join(lab.Dir, "inside.txt")); err != nil {
+		t.Errorf("a sandboxed command did not run: %v", err)
+	}
+	s.send(contract.AgentConfigurationChanged{PermissionMode: contract.ModePlan})
+	wait(s, func(ev contract.AgentConfigurationChanged) bool { return ev.PermissionMode == contract.ModePlan })
+	s.prompt(script("shell touch planned.txt", "text Planned."))
+	wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "Planned.") })
+	s.turnEnd()
+	if _, err := os.Stat(filepath.Join(lab.Dir, "planned.txt")); err == nil {
+		t.Error("a command wrote in plan mode")
+	}
+	envs := s.finish(0)
+	if n := len(events[contract.PermissionRequest](envs)); n != 0 {
+		t.Errorf("%d asks, want none in these modes", n)
+	}
+	noneLeft(t, lab)
+}
+
+// A message for the running turn is picked up in it.
+func TestCodexSteer(t *testing.T) {
+	lab := agentlab.New(t)
+	s := start(t, lab, "codex", codexFlags("--allow", "bash(*)")...)
+	s.prompt(script("shell touch started; sleep 2", "text After the command.", "text After the steer."))
+	waitForFile(t, filepath.Join(lab.Dir, "started"))
+	s.send(contract.Text{Text: "please hurry", Steer: true})
+	if end := s.turnEnd(); end.Status != contract.TurnCompleted {
+		t.Errorf("turn-end = %+v", end)
+	}
+	envs := s.finish(0)
+	if starts := events[contract.TurnStart](envs); len(starts) != 1 {
+		t.Errorf("%d turns, want one that has the steer in it", len(starts))
+	}
+	seen := false
+	for _, r := range lab.Model.Requests() {
+		seen = seen || strings.Contains(string(r.Body), "please hurry")
+	}
+	if !seen {
+		t.Error("the model did not get the steer")
+	}
+	noneLeft(t, lab)
+}
+
+// kill -9 of the agent and of agenthost: one end for each turn, nothing left.
+func TestCodexKilled(t *testing.T) {
+	lab := agentlab.New(t)
+	s := start(t, lab, "codex", codexFlags("--allow", "bash(*)")...)
+	s.prompt(script("shell touch started; sleep 654", "text Never said."))
+	waitForFile(t, filepath.Join(lab.Dir, "started"))
+	s.kill()
+	noneLeft(t, lab)
+	s = start(t, lab, "codex", codexFlags("--resume", "last", "--from", "0")...)
+	end := s.turnEnd()
+	if end.Status != contract.TurnFailed || end.Error == nil || end.Error.Code != contract.CodeHostStopped {
+		t.Errorf("turn-end = %+v, want failed by host-stopped", end)
+	}
+	s.prompt(script("text Back again."))
+	wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "Back again.") })
+	s.turnEnd()
+	s.finish(0)
+}
