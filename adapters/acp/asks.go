@@ -80,6 +80,7 @@ func (p *Protocol) requestPermission(m jsonrpc.Message) {
 	c.askedFor(tool, p.spec.Quirks)
 	p.turn.active = p.now
 	if p.turn.cancelled {
+		p.asks.last++                     // keys count the agent's questions, whatever became of them
 		p.respond(m.ID, outcomeCancelled) // it crossed the cancel on its way
 		return
 	}

@@ -34,6 +34,7 @@ type call struct {
 	release  time.Time // when to start although more may come, zero when started
 	allowed  bool      // a person or policy said yes
 	rejected bool
+	ending   bool // its end is being written
 
 	streamed []byte // output collected from deltas
 	overflow bool   // some of it was dropped
@@ -160,8 +161,8 @@ func finalStatus(s string) bool { return s == "completed" || s == "failed" || s 
 func (p *Protocol) newCall(id, subagent string, u rawjson.Value) *call {
 	p.ensureTurn()
 	p.usage.requests++
-	if key := p.agents.of(p, u); key != "" {
-		subagent = key
+	if subagent == "" {
+		subagent = p.agents.of(p, u)
 	}
 	c := &call{id: id, subagent: subagent}
 	p.calls.list = append(p.calls.list, c)
@@ -324,6 +325,7 @@ func (p *Protocol) startCall(c *call) {
 
 // endCall writes the call's end.
 func (p *Protocol) endCall(c *call, result *contract.ToolResult) {
+	c.ending = true
 	p.agents.callEnded(p, c)
 	p.emitFor(c.subagent, contract.ToolCallEnd{Call: c.id, Result: result})
 	p.calls.end(c, p.turn.n)

@@ -43,6 +43,9 @@ func (p *Protocol) elicit(m jsonrpc.Message) {
 		question.Message = strings.TrimSpace(question.Message + "\n\n" + m.Params.Get("url").Text())
 	} else {
 		question.Questions, f.fields = readForm(m.Params.Get("requestedSchema"))
+		if q := question.Questions; len(q) == 1 && q[0].Question == q[0].Header && question.Message != "" {
+			q[0].Question = question.Message // which is the question then
+		}
 	}
 	sid := m.Params.Get("sessionId").Text()
 	if !p.agents.isSession(sid) {

@@ -47,6 +47,13 @@ func TestConform(t *testing.T) {
 	}
 }
 
+// TestCovered: every native type of the recordings is in the mapping tables.
+func TestCovered(t *testing.T) {
+	for name, s := range suites() {
+		t.Run(name, func(t *testing.T) { adaptertest.Covered(t, s, filepath.Join("..", "..", "docs", "protocol", "acp.md")) })
+	}
+}
+
 // FuzzProtocol replays mutated recordings of the agent with the most deviations.
 func FuzzProtocol(f *testing.F) {
 	adaptertest.Fuzz(f, suites()["opencode"])

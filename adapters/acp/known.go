@@ -67,7 +67,7 @@ func Known() []AgentSpec {
 const stubWait = time.Minute
 
 // claudeACP is Claude Code behind its ACP bridge. The native adapter tells more:
-// the bridge hides sub-agents' texts and has no rewind.
+// the bridge has no rewind, and hides what a sub-agent was told.
 func claudeACP() AgentSpec {
 	return AgentSpec{
 		Name: "claude-acp", Title: "Claude Code (ACP)", Command: []string{"claude-agent-acp"},
@@ -75,6 +75,7 @@ func claudeACP() AgentSpec {
 		VersionArgs: []string{"--version"}, Tested: []string{"0.101.0", "0.16.2"},
 		Pass: []string{"ANTHROPIC_*", "CLAUDE_*", "AWS_*", "VERTEX_*", "CLOUD_ML_REGION", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"},
 		Quirks: Quirks{
+			Client:    ClientFeatures{Subagents: true},
 			StartMode: "default", // it starts in "auto", where a model decides on permissions
 			FreeModes: []string{"auto", "bypassPermissions", "dontAsk"},
 			StubWait:  stubWait,

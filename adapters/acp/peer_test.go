@@ -66,6 +66,7 @@ func (a *peerAgent) Prompt(ctx context.Context, p peer.PromptRequest) (peer.Prom
 		_ = a.conn.SessionUpdate(ctx, peer.SessionNotification{SessionId: p.SessionId, Update: u})
 	}
 	if p.Prompt[0].Text.Text == "wait" {
+		update(peer.UpdateAgentMessageText("waiting"))
 		<-ctx.Done() // until session/cancel
 		return peer.PromptResponse{StopReason: peer.StopReasonCancelled}, nil
 	}
@@ -174,12 +175,12 @@ func TestPeer(t *testing.T) {
 		t.Errorf("modes %q, want plan", a.modes)
 	}
 	w.submit(adapters.Prompt{ID: "p3", Text: "wait"})
-	w.until("nothing", func() bool { return true })
+	w.until("its wait", func() bool { return w.live[len(w.live)-1].Text == "waiting" })
 	w.submit(adapters.Abort{})
 	w.until("the end", func() bool { return !w.turn })
 	w.want(`turn-start p1 | thinking first think | text I'll edit. | start call_1 edit {"path":"/w/c.json"} | ask call_1 | end call_1 completed | text Done. | turn-end completed | ` +
 		`turn-start p2 | thinking first think | text I'll edit. | start call_1 edit {"path":"/w/c.json"} | ask call_1 | end call_1 error | text As you wish. | turn-end completed | ` +
-		`config plan | turn-start p3 | turn-end cancelled`)
+		`config plan | turn-start p3 | text waiting | turn-end cancelled`)
 	files := w.drafts[5].Event.(contract.ToolCallEnd).Result.Files
 	if len(files) != 1 || files[0].Path != "c.json" || files[0].Additions != 1 {
 		t.Errorf("files %+v", files)

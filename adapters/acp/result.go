@@ -127,8 +127,8 @@ func (c *call) outputText() (text string, raw rawjson.Value) {
 	case rawjson.Number, rawjson.Bool:
 		raw = o
 	}
-	// What a file holds is cleaner in the content than in the text for the model.
-	if c.resulting && (text == "" || c.kind == "read") {
+	// What a file holds is cleaner in the content than in opencode's text for the model.
+	if c.resulting && (text == "" || c.kind == "read" && c.output.Kind() == rawjson.Object) {
 		if t := blocksText(c.content); t != "" {
 			text = t
 		}

@@ -222,6 +222,9 @@ const (
 	// QuietCallWait is the same while a call is open: agents leave some open for
 	// ever, and a prompt waits for the turn.
 	QuietCallWait = 5 * time.Minute
+	// ReportWait is how long the call of a sub-agent waits for its report after the
+	// sub-agent came to rest.
+	ReportWait = 2 * time.Second
 	// MaxText is the size at which a text envelope is written although its message
 	// goes on, in bytes.
 	MaxText = 32 << 10

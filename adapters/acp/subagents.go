@@ -2,6 +2,8 @@ package acp
 
 import (
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/rawjson"
@@ -17,9 +19,15 @@ type subagent struct {
 	runs    int
 	session bool
 	title   string
+	about   string // what kind of sub-agent it is
+	prompt  string // what it was told, report what it told at its end
+	report  string
 	parent  string // the call that spawned it, empty when not known
 	within  string // the sub-agent that spawned it
 	running bool
+	ownCall bool // parent is ours: the agent announced none
+	// reportBy is when to end that call without a report, zero while it runs.
+	reportBy time.Time
 }
 
 func (s *subagents) find(id string) *subagent {
@@ -92,15 +100,35 @@ func (s *subagents) begin(p *Protocol, id string) string {
 		return x.key
 	}
 	within := s.begin(p, x.within)
-	if parent := p.calls.find(x.parent); parent != nil {
-		p.startCall(parent)
+	if !x.reportBy.IsZero() { // it begins anew before it reported
+		s.reported(p, x)
 	}
 	x.running, x.key = true, x.id
 	if x.runs++; x.runs > 1 {
 		x.key += "#" + strconv.Itoa(x.runs)
 	}
+	if x.parent == "" || x.ownCall {
+		s.task(p, x)
+	}
+	if parent := p.calls.find(x.parent); parent != nil {
+		p.startCall(parent)
+	}
 	p.emitFor(within, contract.SubagentStart{AgentID: x.key, Title: x.title, Call: x.parent})
 	return x.key
+}
+
+// task makes the tool call for a sub-agent whose agent announces none: agents that
+// show a sub-agent as a session leave out the call that spawned it.
+func (s *subagents) task(p *Protocol, x *subagent) {
+	x.ownCall, x.parent = true, "task-"+x.key
+	c := p.newCall(x.parent, x.within, nil)
+	c.native, c.title, c.kind = "task", x.title, "think"
+	c.input = encode(struct {
+		Description string `json:"description"`
+		Agent       string `json:"subagent_type,omitzero"`
+		Prompt      string `json:"prompt,omitzero"`
+	}{x.title, x.about, x.prompt})
+	x.report = ""
 }
 
 // stop ends a sub-agent after its calls and the sub-agents within it.
@@ -121,6 +149,45 @@ func (s *subagents) stop(p *Protocol, x *subagent) {
 	}
 	x.running = false
 	p.emitFor(s.keyOf(x.within), contract.SubagentStop{AgentID: x.key})
+	if c := p.calls.find(x.parent); x.ownCall && c != nil && !c.ending {
+		x.reportBy = p.now.Add(ReportWait)
+		if x.report != "" {
+			s.reported(p, x)
+		}
+	}
+}
+
+// reported ends the call that was made for a sub-agent, with its report.
+func (s *subagents) reported(p *Protocol, x *subagent) {
+	x.reportBy = time.Time{}
+	c := p.calls.find(x.parent)
+	if c == nil || c.ending {
+		return
+	}
+	r := contract.ToolResult{Status: contract.ToolCompleted}
+	if x.report != "" {
+		r.Output = rawjson.AppendString(nil, x.report)
+	}
+	p.endCall(c, &r)
+}
+
+// overdue ends the calls of sub-agents whose report does not come.
+func (s *subagents) overdue(p *Protocol, all bool) {
+	for _, x := range s.list {
+		if !x.reportBy.IsZero() && (all || p.due(x.reportBy)) {
+			s.reported(p, x)
+		}
+	}
+}
+
+func (s *subagents) nextReport() time.Time {
+	var next time.Time
+	for _, x := range s.list {
+		if !x.reportBy.IsZero() && (next.IsZero() || x.reportBy.Before(next)) {
+			next = x.reportBy
+		}
+	}
+	return next
 }
 
 func (s *subagents) keyOf(id string) string {
@@ -164,11 +231,30 @@ func (p *Protocol) subagentUpdate(u rawjson.Value) {
 	if t := u.Get("title").Text(); t != "" {
 		x.title = t
 	}
-	switch u.Get("state", "state").Text() {
-	case "running":
+	if t := u.Get("description").Text(); t != "" {
+		x.about = t
+	}
+	if u.Get("state", "state").Text() == "idle" {
 		p.ensureTurn()
-		p.agents.begin(p, id)
-	case "idle":
+		p.agents.begin(p, id) // one that said nothing was there all the same
 		p.agents.stop(p, x)
+	}
+}
+
+// sessionMessage takes what a sub-agent was told, and what it reported.
+func (p *Protocol) sessionMessage(u rawjson.Value) {
+	var parts []string
+	for b := range u.Get("content").Elements() {
+		parts = append(parts, rawjson.Repair(contentText(b)))
+	}
+	text := strings.Join(parts, "\n")
+	if x := p.agents.find(u.Get("recipientSessionId").Text()); x != nil && x.session {
+		x.prompt = text
+	}
+	if x := p.agents.find(u.Get("senderSessionId").Text()); x != nil && x.session {
+		x.report = text
+		if !x.reportBy.IsZero() {
+			p.agents.reported(p, x)
+		}
 	}
 }

@@ -54,19 +54,32 @@ func TestSubagentSessions(t *testing.T) {
 		b.line(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"child","update":` + u + `}}`)
 	}
 	b.prompt()
-	b.update(task)
 	child(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"of nobody yet"}}`)
-	b.update(`{"sessionUpdate":"subagent_update","sessionId":"child","title":"Explorer","state":{"state":"running"}}`)
+	b.update(`{"sessionUpdate":"subagent_update","sessionId":"child","title":"Explorer","description":"finds things","state":{"state":"running"}}`)
+	b.update(`{"sessionUpdate":"session_message","messageId":"m","senderSessionId":"s","recipientSessionId":"child","content":[{"type":"text","text":"find it"}]}`)
 	child(`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}}`)
-	child(toolOf("a", "in_progress", `{}`))
+	child(`{"sessionUpdate":"config_option_update","configOptions":[{"id":"model","category":"model","type":"select","currentValue":"small","options":[]}]}`)
+	child(toolOf("a", "in_progress", `{"claudeCode":{"parentToolUseId":"unseen"}}`))
 	b.line(`{"jsonrpc":"2.0","id":9,"method":"session/request_permission","params":{"sessionId":"child","toolCall":{"toolCallId":"w","kind":"edit","title":"Edit","rawInput":{"path":"/w/x"}},"options":[{"optionId":"y","kind":"allow_once","name":"Yes"}]}}`)
 	b.answer(contract.AllowOnce)
 	b.update(`{"sessionUpdate":"subagent_update","sessionId":"child","state":{"state":"idle"}}`)
+	b.update(`{"sessionUpdate":"session_message","messageId":"n","senderSessionId":"child","recipientSessionId":"s","content":[{"type":"text","text":"found it"}]}`)
 	child(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"once more"}}`)
+	b.update(`{"sessionUpdate":"subagent_update","sessionId":"child","state":{"state":"idle"}}`)
+	b.advance(ReportWait - 1)
+	b.chunk("no report")
+	b.advance(1)
 	b.result(b.last("session/prompt"), `{"stopReason":"end_turn"}`)
-	b.want(`turn-start p1 | start task task {"prompt":"x","agent_type":"g"} | sub-start child | child: thinking hm | child: start a bash {"command":"a"} | ` +
-		`child: start w edit {"path":"/w/x"} | child: ask w | child: end a | child: end w | sub-stop child | sub-start child#2 | child#2: text once more | sub-stop child#2 | end task | turn-end completed`)
+	b.want(`turn-start p1 | start task-child task {"description":"Explorer","subagent_type":"finds things","prompt":"find it"} | sub-start child | child: thinking hm | child: start a bash {"command":"a"} | ` +
+		`child: start w edit {"path":"/w/x"} | child: ask w | child: end a | child: end w | sub-stop child | end task-child completed | ` +
+		`start task-child#2 task {"description":"Explorer","subagent_type":"finds things","prompt":"find it"} | sub-start child#2 | child#2: text once more | sub-stop child#2 | text no report | end task-child#2 completed | turn-end completed`)
 	if len(b.errs) != 1 {
 		t.Errorf("errors %v, want one for the text of nobody", b.errs)
+	}
+	if b.facts.Model != "" {
+		t.Errorf("the sub-agent's model %q became the session's", b.facts.Model)
+	}
+	if e := b.drafts[10].Event.(contract.ToolCallEnd); string(e.Result.Output) != `"found it"` {
+		t.Errorf("end %+v, want the report", e.Result)
 	}
 }

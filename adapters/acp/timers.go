@@ -16,6 +16,7 @@ func (p *Protocol) timers() {
 		w.Value(reply{timeout: true})
 	}
 	p.releaseCalls()
+	p.agents.overdue(p, false)
 	p.opener.wake(p)
 	p.escalate()
 	p.quiet()
@@ -25,7 +26,7 @@ func (p *Protocol) timers() {
 // nextWake is the earliest of all deadlines, zero when there is none.
 func (p *Protocol) nextWake() time.Time {
 	next := p.pending.Next()
-	for _, t := range []time.Time{p.calls.nextRelease(), p.opener.at, p.turn.giveUpAt, p.quietAt(), p.stallAt()} {
+	for _, t := range []time.Time{p.calls.nextRelease(), p.agents.nextReport(), p.opener.at, p.turn.giveUpAt, p.quietAt(), p.stallAt()} {
 		if !t.IsZero() && (next.IsZero() || t.Before(next)) {
 			next = t
 		}

@@ -161,6 +161,7 @@ func (p *Protocol) endTurn(status contract.TurnStatus, fault *contract.Error) {
 	}
 	p.flushText()
 	p.dropAsks()
+	p.agents.overdue(p, true)
 	p.closeCalls(status, fault)
 	p.agents.stopAll(p)
 	if fault != nil && fault.Code != contract.CodeHostStopped {

@@ -66,6 +66,9 @@ func (p *Protocol) update(u rawjson.Value, subagent string) error {
 			return nil
 		}
 	}
+	if subagent != "" && !history(kind) {
+		return nil // how things are with a sub-agent is not how they are with the session
+	}
 	switch kind {
 	case "agent_message_chunk":
 		p.chunk(u, subagent, false)
@@ -93,7 +96,9 @@ func (p *Protocol) update(u rawjson.Value, subagent string) error {
 		p.notice(u)
 	case "compaction_update":
 		p.compaction(u)
-	case "compaction_summary_chunk", "session_message", "session_message_chunk":
+	case "session_message":
+		p.sessionMessage(u)
+	case "compaction_summary_chunk", "session_message_chunk":
 		// The agent's own summaries and notes are never text of the conversation.
 	case "subagent_update":
 		p.subagentUpdate(u)
