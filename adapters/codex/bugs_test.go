@@ -503,3 +503,28 @@ func TestLaunchRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A compaction is done with its turn.
+func TestCompact(t *testing.T) {
+	for _, c := range []struct {
+		body   string
+		status string
+		code   contract.ErrorCode
+	}{
+		{`"type":"contextCompaction","id":"i"`, "completed", ""},
+		{`"type":"agentMessage","id":"i","text":"no"`, "interrupted", contract.CodeAgentError},
+	} {
+		s := start(t, adapters.Options{})
+		s.submit(adapters.Op{ID: "c", Name: "compact"})
+		s.answer("thread/compact/start", `{}`)
+		if _, over := s.done["c"]; over {
+			t.Error("the operation is over before its turn")
+		}
+		s.hear(`{"method":"turn/started","params":{"threadId":"thr-1","turn":{"id":"t1"}}}`, item(true, "t1", c.body))
+		s.completed("t1", c.status)
+		o, over := s.done["c"]
+		if !over || c.code == "" && o.Err != nil || c.code != "" && (o.Err == nil || o.Err.Code != c.code) {
+			t.Errorf("%s: outcome = %+v %v", c.status, o, over)
+		}
+	}
+}

@@ -33,6 +33,7 @@ func (p *protocol) Exit(now time.Time, s adapters.ExitStatus) adapters.Step {
 		p.lost(in, s, cause)
 	}
 	p.inputs = nil
+	p.compacted(cause)
 	for _, w := range p.requests.Drain() {
 		w.Value.got(reply{err: &cause})
 	}

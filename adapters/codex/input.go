@@ -78,6 +78,10 @@ func (p *protocol) sendTurn(in *input) {
 	params := new(object).str("threadId", p.root.id).raw("input", in.body).str("clientUserMessageId", in.id).
 		str("approvalPolicy", p.approvalPolicy(f.want)).raw("sandboxPolicy", p.sandboxPolicy(f.want, f.box)).
 		str("summary", p.cfg.summary)
+	if f.resend {
+		p.facts.resend = false
+		params.text("model", f.model).text("effort", f.effort)
+	}
 	if c := p.collaboration(f.want, f.model, f.effort); c != nil {
 		params.raw("collaborationMode", c)
 	}

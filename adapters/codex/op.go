@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
@@ -19,11 +20,10 @@ type operation struct {
 }
 
 // operations are the pass-through operations, by our name. Those of threads are
-// also known by the server's, without "thread/". rewind, fork and list have code
-// of their own.
+// also known by the server's, without "thread/". rewind, fork, list
+// and compact have code of their own.
 func operations() []operation {
 	return []operation{
-		{"compact", "thread/compact/start", true},
 		{"rename", "thread/name/set", true},
 		{"turns", "thread/turns/list", true},
 		{"items", "thread/items/list", true},
@@ -80,6 +80,8 @@ func (p *protocol) operation(name string) func(id string, params rawjson.Value) 
 		return p.fork
 	case "list":
 		return p.list
+	case "compact", "compact/start":
+		return p.compact
 	}
 	for _, o := range operations() {
 		if o.name == name || o.method == name || o.thread && o.method == "thread/"+name {
@@ -207,6 +209,62 @@ func (p *protocol) revert(id, turn string) {
 			p.fail(id, *r.err)
 			return
 		}
+		// The server has read the thread anew, without what was changed meanwhile.
+		p.facts.resend = true
 		p.succeed(id, new(object).flag("conversation", true).flag("files", false).str("turn", turn).value())
 	})
+}
+
+// compactTimeout is how long a compaction may take: the model reads everything.
+const compactTimeout = 10 * time.Minute
+
+// compact compacts the conversation, in a turn of its own. It is done with that.
+func (p *protocol) compact(id string, _ rawjson.Value) error {
+	switch {
+	case p.compacting.id != "":
+		return errors.New("codex: compact: a compaction is under way")
+	case p.turn.open:
+		return errors.New("codex: compact: a turn runs: stop it first")
+	}
+	p.compacting = compacting{id: id, by: p.now.Add(compactTimeout)}
+	params := new(object).str("threadId", p.root.id).value()
+	p.request("thread/compact/start", params, func(r reply) {
+		if r.err != nil {
+			p.compacted(*r.err)
+		}
+	})
+	return nil
+}
+
+// compacting is a compact operation under way.
+type compacting struct {
+	id string
+	by time.Time
+}
+
+// compacted ends the compact operation under way, if there is one. An empty code
+// is success.
+func (p *protocol) compacted(e wireError) {
+	id := p.compacting.id
+	if id == "" {
+		return
+	}
+	p.compacting = compacting{}
+	if e.code != "" {
+		p.fail(id, e)
+		return
+	}
+	p.succeed(id, []byte(`{"compacted":true}`))
+}
+
+// compactEnd ends the compact operation with the turn that it became.
+func (p *protocol) compactEnd(end contract.TurnEnd, done bool) {
+	switch {
+	case done:
+		p.compacted(wireError{})
+	case end.Error != nil:
+		p.compacted(wireError{end.Error.Code, end.Error.Message})
+	default:
+		p.compacted(wireError{contract.CodeAgentError, "the compaction was stopped"})
+	}
 }

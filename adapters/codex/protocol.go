@@ -40,7 +40,8 @@ type protocol struct {
 	// the stamper may have a turn open.
 	loose bool
 	// abortNext aborts the turn that takes up what is pending.
-	abortNext bool
+	abortNext  bool
+	compacting compacting
 	// gone says that Exit was called.
 	gone bool
 }
@@ -125,6 +126,9 @@ func (p *protocol) Tick(now time.Time) adapters.Step {
 	}
 	p.expireInputs()
 	p.expireTurn()
+	if by := p.compacting.by; !by.IsZero() && !by.After(now) {
+		p.compacted(wireError{contract.CodeTimeout, "the conversation was not compacted in time"})
+	}
 	return p.end()
 }
 
@@ -152,6 +156,7 @@ func (p *protocol) deadline() time.Time {
 	for _, in := range p.inputs {
 		also(in.deadline)
 	}
+	also(p.compacting.by)
 	also(p.turn.abortBy)
 	also(p.turn.retryBy)
 	return first

@@ -36,6 +36,8 @@ type facts struct {
 	models      []model
 	contextUsed int64
 	contextSize int64
+	// resend says that the next turn names model and effort once more.
+	resend bool
 	// limited is the usage limit that was told last.
 	limited string
 	// configuring counts changes of ours that the server has not confirmed.

@@ -181,7 +181,9 @@ func (p *protocol) closeTurn(end contract.TurnEnd) {
 	if p.turn.id != "" {
 		p.lastTurn = p.turn.id
 	}
+	compacted := p.turn.compacted
 	p.turn = turn{}
+	p.compactEnd(end, compacted)
 	p.reask()
 }
 
