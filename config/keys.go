@@ -73,7 +73,7 @@ func keys() []key {
 		{path: "limits.stop", kind: duration, def: "3s", least: int64(10 * time.Millisecond), doc: "The grace of each step of stopping an agent."},
 		{path: "limits.quiet", kind: duration, def: "2s", least: int64(10 * time.Millisecond), doc: "How long an agent that spoke without a prompt may be silent until its turn is taken as ended."},
 		{path: "limits.restarts", kind: count, def: "3", doc: "How often in a row an agent that died is started again for the next prompt."},
-		{path: "relay.url", kind: address, doc: "The relay to dial out to, ws:// or wss://; none when empty."},
+		{path: "relay.url", kind: address, doc: "The relay to dial out to, ws:// or wss://; none when empty. Not used yet: a later version dials out."},
 		{path: "relay.tokenFile", kind: dir, doc: "The file that holds the host's token for the relay."},
 		{path: "relay.profile", kind: word, def: "extended", values: []string{"extended", "strict"}, doc: "strict leaves out everything beyond the draft of session protocol v2."},
 	}

@@ -55,7 +55,7 @@ func configCheck(cmd *cobra.Command, st *streams) error {
 	if _, err := policyOf(cmd, ""); err != nil {
 		return err
 	}
-	for _, w := range cfg.Warnings {
+	for _, w := range warnings(cfg) {
 		fmt.Fprintln(st.err, "agenthost: warning:", w)
 	}
 	file := cfg.File

@@ -70,7 +70,9 @@ func runAgent(ctx context.Context, st *streams, req runRequest) error {
 		r.shut()
 		return err
 	}
-	return set.redact(r.run(prompt, hasPrompt))
+	err = r.run(prompt, hasPrompt)
+	prune(set.config, set.host.Logger)
+	return set.redact(err)
 }
 
 // runner drives one session.
@@ -190,6 +192,7 @@ type setup struct {
 	host      host.Config
 	secrets   *redact.Redactor
 	recording *host.TranscriptRecorder // of --record, nil without
+	config    configuration
 	closers
 }
 
@@ -211,6 +214,10 @@ func sessionConfig(st *streams, req runRequest) (*setup, error) {
 	cfg, err := loadConfigFile(req.configFile)
 	if err != nil {
 		return s, err
+	}
+	s.config = cfg
+	for _, w := range warnings(cfg) {
+		fmt.Fprintln(st.err, "agenthost: warning:", w)
 	}
 	adapter, command, args, err := pickAgent(cfg, req)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +40,27 @@ func loadConfigFile(file string) (configuration, error) {
 		return configuration{}, usage("agenthost config schema lists every key", "%v", err)
 	}
 	return cfg, nil
+}
+
+// warnings are what a person should know of the config.
+func warnings(cfg configuration) []string {
+	list := cfg.Warnings[:len(cfg.Warnings):len(cfg.Warnings)]
+	if cfg.Relay.URL != "" {
+		list = append(list, "relay.url is set, but this version does not dial out to a relay yet")
+	}
+	return list
+}
+
+// prune removes sessions that are older than the config keeps them.
+func prune(cfg configuration, log *slog.Logger) {
+	if cfg.Journal.Retention <= 0 {
+		return
+	}
+	removed, err := host.Prune(cfg.StateDir, time.Now().Add(-cfg.Journal.Retention))
+	if err != nil {
+		log.Warn("removing old sessions", "err", err)
+	}
+	log.Info("old sessions removed", "sessions", len(removed))
 }
 
 // agentSet has every agent: those with an adapter of their own, the known ones
