@@ -37,7 +37,7 @@ func Start(ctx context.Context, spec Spec) (*Child, error) {
 	process, err := StartProcess(ctx, Launch{
 		Argv: spec.Argv, Env: spec.Env, Dir: spec.Dir,
 		Stdin: p.stdin.child, Stdout: p.stdout.child, Stderr: p.stderr.child,
-		Supervise: spec.Supervise,
+		Supervise: spec.Supervise, Shim: spec.Shim,
 	})
 	if err != nil {
 		p.closeOwnEnds()

@@ -23,8 +23,8 @@ const patience = 60 * time.Second
 // neither goroutines nor processes are left.
 func TestMain(m *testing.M) {
 	MaybeShim()
-	if role := os.Getenv(hostEnv); role != "" {
-		os.Exit(beHost(role))
+	if script := os.Getenv(hostEnv); script != "" {
+		os.Exit(beHost(script))
 	}
 	code := m.Run()
 	if left := leftGoroutines(); left != "" && code == 0 {
@@ -185,9 +185,20 @@ func discard(c *Child) {
 // it starts its child.
 const hostEnv = "PROC_TEST_HOST"
 
+// prestartEnv makes such a host start its shim ahead, say so, and wait for the end
+// of its input until it starts its child, which has the value in its environment.
+const prestartEnv = "PROC_TEST_PRESTART"
+
 // beHost starts a child and passes its lines on until it is killed.
 func beHost(script string) int {
-	c, err := Start(context.Background(), Spec{Argv: bash(script), Env: []string{"PATH=/usr/bin:/bin"}, Supervise: true})
+	spec := Spec{Argv: bash(script), Env: []string{"PATH=/usr/bin:/bin"}, Supervise: true}
+	if mark := os.Getenv(prestartEnv); mark != "" {
+		spec.Shim = Prestart()
+		spec.Env = append(spec.Env, prestartEnv+"="+mark)
+		fmt.Println("prestarted")
+		_, _ = os.Stdin.Read(make([]byte, 1))
+	}
+	c, err := Start(context.Background(), spec)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

@@ -34,6 +34,7 @@ type Launch struct {
 	// null device. The caller closes its own copies when StartProcess returns.
 	Stdin, Stdout, Stderr *os.File
 	Supervise             bool
+	Shim                  *Shim
 }
 
 // Process is a started process and everything below it. Its methods are safe for

@@ -1,7 +1,6 @@
 package proc
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,23 +19,12 @@ import (
 // version of the protocol between us and it.
 const (
 	shimEnv     = "AGENTHOST_SHIM"
-	shimVersion = "1"
+	shimVersion = "2"
 	// shimSocket is the descriptor of the shim's end of the socket.
 	shimSocket = 3
 	// orphanGrace is how long a child whose host is gone gets between SIGTERM
 	// and SIGKILL.
 	orphanGrace = time.Second
-)
-
-// Messages of the shim: a letter, the length of the payload in four bytes, the
-// payload. Commands to it are single letters.
-const (
-	msgStarted = 'S' // process id
-	msgRefused = 'E' // errno
-	msgExited  = 'X' // wait status
-
-	cmdTerminate = 'T'
-	cmdKill      = 'K'
 )
 
 // MaybeShim turns this process into a shim if it was started as one, and doesn't
@@ -64,27 +50,36 @@ func runShim(socket *os.File) int {
 	if err := unix.CloseRange(shimSocket, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		syscall.CloseOnExec(shimSocket) // Linux before 5.11
 	}
-	l, err := readLaunch(socket)
+	// A supervisor of services may signal all of them at once. Whether the
+	// process ends is its host's decision. Not Ignore: that would be inherited.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+	streams, err := readStreams(shimSocket)
+	if err == io.EOF {
+		return 0 // not needed, or the host is gone
+	}
+	var l Launch
+	if err == nil {
+		l, err = readLaunch(socket)
+	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "shim: reading what to start: %v; only the program itself sets %s\n", err, shimEnv)
 		return 2
 	}
 	// Without it a descendant that leaves its parent goes to init; the rest works.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	// A supervisor of services may signal all of them at once. Whether the
-	// process ends is its host's decision. Not Ignore: that would be inherited.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 	pid, err := syscall.ForkExec(l.Argv[0], l.Argv, &syscall.ProcAttr{
-		Dir: l.Dir, Env: l.Env, Files: []uintptr{0, 1, 2},
+		Dir: l.Dir, Env: l.Env, Files: streams[:],
 		Sys: groupAttr(),
 	})
+	for _, fd := range streams {
+		_ = syscall.Close(int(fd)) // their ends are the ends of the child's, not of ours
+	}
 	if err != nil {
 		var errno syscall.Errno
 		errors.As(err, &errno)
 		_ = sendMessage(socket, msgRefused, int(errno))
 		return 1
 	}
-	releaseStreams()
 	_ = sendMessage(socket, msgStarted, pid)
 	s := &shim{pid: pid}
 	go s.obey(socket)
@@ -93,22 +88,6 @@ func runShim(socket *os.File) int {
 		_ = sendMessage(socket, msgExited, int(status))
 	}
 	return 0
-}
-
-// releaseStreams gives up the child's streams, so that their ends are the ends of
-// the child's, not of ours.
-func releaseStreams() {
-	null, err := syscall.Open(os.DevNull, syscall.O_RDWR|syscall.O_CLOEXEC, 0)
-	for fd := range 3 {
-		if err != nil {
-			_ = syscall.Close(fd)
-			continue
-		}
-		_ = unix.Dup3(null, fd, syscall.O_CLOEXEC)
-	}
-	if err == nil {
-		_ = syscall.Close(null)
-	}
 }
 
 // shim is the state of this process as a shim.
@@ -211,75 +190,4 @@ func (s *shim) left() family {
 			return descendants(os.Getpid())
 		}
 	}
-}
-
-// sendMessage writes a message with a number as payload.
-func sendMessage(w io.Writer, kind byte, number int) error {
-	payload := strconv.Itoa(number)
-	message := append([]byte{kind, 0, 0, 0, 0}, payload...)
-	binary.BigEndian.PutUint32(message[1:5], uint32(len(payload)))
-	_, err := w.Write(message)
-	return err
-}
-
-// readMessage reads what sendMessage wrote.
-func readMessage(r io.Reader) (kind byte, number int, err error) {
-	var head [5]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return 0, 0, err
-	}
-	payload := make([]byte, min(binary.BigEndian.Uint32(head[1:]), 32))
-	if _, err := io.ReadFull(r, payload); err != nil {
-		return 0, 0, err
-	}
-	number, err = strconv.Atoi(string(payload))
-	return head[0], number, err
-}
-
-// maxLaunch bounds the description of a launch: Linux takes 6 MiB of arguments
-// and environment at most (3/4 of _STK_LIM).
-const maxLaunch = 8 << 20
-
-// sendLaunch writes what the shim starts: strings with a NUL after each, which
-// check keeps out of them: directory, number of arguments, arguments,
-// environment.
-func sendLaunch(w io.Writer, l Launch) error {
-	var b strings.Builder
-	for _, list := range [][]string{{shimVersion, l.Dir, strconv.Itoa(len(l.Argv))}, l.Argv, l.Env} {
-		for _, s := range list {
-			b.WriteString(s)
-			b.WriteByte(0)
-		}
-	}
-	if b.Len() > maxLaunch {
-		return syscall.E2BIG
-	}
-	message := binary.BigEndian.AppendUint32(nil, uint32(b.Len()))
-	_, err := w.Write(append(message, b.String()...))
-	return err
-}
-
-// readLaunch reads what sendLaunch wrote.
-func readLaunch(r io.Reader) (Launch, error) {
-	var head [4]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return Launch{}, err
-	}
-	size := binary.BigEndian.Uint32(head[:])
-	if size == 0 || size > maxLaunch {
-		return Launch{}, errors.New("bad launch")
-	}
-	content := make([]byte, size)
-	if _, err := io.ReadFull(r, content); err != nil {
-		return Launch{}, err
-	}
-	fields := strings.Split(strings.TrimSuffix(string(content), "\x00"), "\x00")
-	if len(fields) < 3 || fields[0] != shimVersion {
-		return Launch{}, errors.New("bad launch")
-	}
-	argc, err := strconv.Atoi(fields[2])
-	if err != nil || argc < 1 || argc > len(fields)-3 {
-		return Launch{}, errors.New("bad launch")
-	}
-	return Launch{Dir: fields[1], Argv: fields[3 : 3+argc], Env: fields[3+argc:]}, nil
 }

@@ -77,6 +77,7 @@ func TestNoDescriptorLeaks(t *testing.T) {
 		return len(names)
 	}
 	round := func() {
+		Prestart().Close()
 		for _, argv := range [][]string{{"/bin/true"}, {"/no/such/program"}, nil} {
 			for _, supervise := range []bool{false, true} {
 				c, err := Start(t.Context(), Spec{Argv: argv, Supervise: supervise})

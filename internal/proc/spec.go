@@ -58,6 +58,9 @@ type Spec struct {
 	// needs a main that calls MaybeShim, and costs some milliseconds and MiB.
 	// Only Linux has it; elsewhere it is ignored.
 	Supervise bool
+	// Shim is the shim to use, started by Prestart. Nil, or one that is used or
+	// closed, means one of its own, started when it is needed.
+	Shim *Shim
 }
 
 func (s Spec) withDefaults() Spec {

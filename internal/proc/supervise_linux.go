@@ -29,50 +29,28 @@ func (p *Process) start(ctx context.Context, l Launch) error {
 // supervised is a process below a shim. The shim is the subreaper of its tree
 // and does what must not race with reaping.
 type supervised struct {
-	shim   *os.Process
-	socket *os.File // its end is the shim's sign that we are gone
+	idleShim
 	once   sync.Once
 	finish func(Exit)
 }
 
 func (p *Process) startSupervised(ctx context.Context, l Launch) error {
-	ours, theirs, err := socketPair()
-	if err != nil {
-		return fmt.Errorf("opening the socket to a shim: %w", err)
+	shim := l.Shim.take()
+	if shim == nil {
+		var err error
+		if shim, err = startShim(); err != nil {
+			return err
+		}
 	}
-	shim, err := os.StartProcess("/proc/self/exe", []string{"agenthost-shim"}, &os.ProcAttr{
-		Dir:   "/",
-		Files: []*os.File{l.Stdin, l.Stdout, l.Stderr, theirs},
-		// Small: it does next to nothing, and nothing of the child's environment
-		// may change how it does that.
-		Env: []string{shimEnv + "=" + shimVersion, "GOMAXPROCS=1", "GOTRACEBACK=none"},
-		Sys: &syscall.SysProcAttr{Setsid: true},
-	})
-	theirs.Close()
+	pid, err := handshake(ctx, shim.socket, l)
 	if err != nil {
-		ours.Close()
-		return fmt.Errorf("starting a shim: %w", err)
-	}
-	pid, err := handshake(ctx, ours, l)
-	if err != nil {
-		giveUp(shim, ours)
+		shim.giveUp()
 		return err
 	}
-	s := &supervised{shim: shim, socket: ours, finish: p.finish}
+	s := &supervised{idleShim: *shim, finish: p.finish}
 	p.pid, p.tree = pid, s
 	go s.wait(pid, p.marker)
 	return nil
-}
-
-// giveUp ends a shim that did not start the process, or that started it too late.
-func giveUp(shim *os.Process, socket *os.File) {
-	_ = socket.SetDeadline(time.Now().Add(time.Second))
-	_, _ = socket.Write([]byte{cmdKill})
-	socket.Close()
-	// Something that isn't a shim at all doesn't listen.
-	limit := time.AfterFunc(killLimit, func() { _ = shim.Kill() })
-	defer limit.Stop()
-	_, _ = shim.Wait()
 }
 
 // handshake hands the launch over and returns the id of the process.
@@ -81,7 +59,10 @@ func handshake(ctx context.Context, socket *os.File, l Launch) (int, error) {
 		return 0, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
-	err := sendLaunch(socket, l)
+	err := sendStreams(socket, l.Stdin, l.Stdout, l.Stderr)
+	if err == nil {
+		err = sendLaunch(socket, l)
+	}
 	if errors.Is(err, syscall.E2BIG) {
 		stop()
 		return 0, err
@@ -116,8 +97,8 @@ func (s *supervised) wait(pid int, marker string) {
 			func() bool { return true }, 0, sweepLimit)
 		exit = Exit{Code: -1, Err: fmt.Errorf("%w: its shim was killed", ErrLost)}
 	}
-	_ = s.shim.Kill() // it is about to exit, or hangs
-	_, _ = s.shim.Wait()
+	_ = s.process.Kill() // it is about to exit, or hangs
+	_, _ = s.process.Wait()
 	s.once.Do(func() { s.finish(exit) })
 	s.socket.Close()
 }
@@ -135,24 +116,10 @@ func (s *supervised) command(c byte) {
 // forsake kills the shim, which ends wait; and should that hang too, for a
 // process that doesn't die, it finishes without it.
 func (s *supervised) forsake() {
-	_ = s.shim.Kill()
+	_ = s.process.Kill()
 	time.AfterFunc(killLimit, func() {
 		s.once.Do(func() {
 			s.finish(Exit{Code: -1, Err: fmt.Errorf("%w: it did not die from SIGKILL", ErrLost)})
 		})
 	})
-}
-
-// socketPair returns our end, with deadlines, and the shim's, which blocks.
-func socketPair() (ours, theirs *os.File, err error) {
-	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := syscall.SetNonblock(fds[0], true); err != nil {
-		_ = syscall.Close(fds[0])
-		_ = syscall.Close(fds[1])
-		return nil, nil, err
-	}
-	return os.NewFile(uintptr(fds[0]), "shim"), os.NewFile(uintptr(fds[1]), "host"), nil
 }
