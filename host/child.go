@@ -42,18 +42,22 @@ type StartSpec struct {
 // Starter starts children. Tests pass one that runs no process.
 type Starter func(ctx context.Context, spec StartSpec) (Child, error)
 
-// StartProcess is the Starter of real processes: internal/proc over pipes.
-func StartProcess(ctx context.Context, spec StartSpec) (Child, error) {
-	c, err := proc.Start(ctx, proc.Spec{
-		Argv: spec.Argv, Env: spec.Env, Dir: spec.Dir, MaxLine: spec.MaxLine, StderrTail: spec.StderrTail,
-		InputGrace: spec.StopGrace, TermGrace: spec.StopGrace, Supervise: true,
-	})
-	if err != nil {
-		return nil, err
+// Processes is a Starter of real processes: internal/proc over pipes, supervised.
+// The first child gets the shim that was started ahead, if one was; the caller
+// closes it.
+func Processes(shim *proc.Shim) Starter {
+	return func(ctx context.Context, spec StartSpec) (Child, error) {
+		c, err := proc.Start(ctx, proc.Spec{
+			Argv: spec.Argv, Env: spec.Env, Dir: spec.Dir, MaxLine: spec.MaxLine, StderrTail: spec.StderrTail,
+			InputGrace: spec.StopGrace, TermGrace: spec.StopGrace, Supervise: true, Shim: shim,
+		})
+		if err != nil {
+			return nil, err
+		}
+		p := &process{child: c, frames: make(chan adapters.Frame)}
+		go p.forward()
+		return p, nil
 	}
-	p := &process{child: c, frames: make(chan adapters.Frame)}
-	go p.forward()
-	return p, nil
 }
 
 // process adapts proc.Child: lines become frames.

@@ -49,7 +49,7 @@ type Config struct {
 	// Logger gets facts about the session, never what people or agents said
 	// above Debug. Nil is silent.
 	Logger *slog.Logger
-	// Start starts children; nil is StartProcess. Resolve finds a command's
+	// Start starts children; nil is Processes(nil). Resolve finds a command's
 	// executable on a PATH; nil is proc.Resolve.
 	Start   Starter
 	Resolve func(command, path string) (string, error)

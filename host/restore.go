@@ -42,7 +42,7 @@ func newSession(cfg Config) (*Session, error) {
 		return nil, fmt.Errorf("host.Config.ID: want a cuid2, got %q", cfg.ID)
 	}
 	if cfg.Start == nil {
-		cfg.Start = StartProcess
+		cfg.Start = Processes(nil)
 	}
 	if cfg.Resolve == nil {
 		cfg.Resolve = proc.Resolve
