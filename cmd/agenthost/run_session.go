@@ -18,6 +18,7 @@ import (
 	"github.com/agenthost/agenthost/adapters/transcript"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/internal/proc"
 	"github.com/agenthost/agenthost/internal/redact"
 	"github.com/agenthost/agenthost/journal"
 	"github.com/agenthost/agenthost/journal/nativelog"
@@ -43,11 +44,15 @@ func runAgent(ctx context.Context, st *streams, req runRequest) error {
 	if err != nil {
 		return err
 	}
+	// It takes as long to start as all that is done here until it is needed.
+	shim := proc.Prestart()
+	defer shim.Close()
 	set, err := sessionConfig(st, req)
 	defer set.close()
 	if err != nil {
 		return set.redact(err)
 	}
+	set.host.Start = host.Processes(shim)
 	prompt, hasPrompt, err := firstPrompt(st, f)
 	if err != nil {
 		return err
