@@ -30,9 +30,9 @@ func (p *Protocol) argsOf(c *call, input rawjson.Value, paths []string) jsontext
 			extra = append(extra, member{"command", rawjson.AppendString(nil, command)})
 		}
 	case "read", "write", "edit", "delete", "move", "list", "notebook-edit", "view-image":
-		names := slices.Concat(pathNames, otherPaths)
+		names := slices.Concat(pathNames(), otherPaths())
 		if name == "move" {
-			names = append(names, movePaths...)
+			names = append(names, "source", "destination", "from", "to") // texts elsewhere
 		}
 		paths = allPaths(input, names, paths)
 		if len(paths) > 0 && !hasPath(input) {
@@ -49,16 +49,18 @@ func (p *Protocol) argsOf(c *call, input rawjson.Value, paths []string) jsontext
 	return withMembers(input, extra)
 }
 
-// pathNames are the members that policies read a path from, otherPaths those that
-// some agents use besides.
-var (
-	pathNames  = []string{"path", "file_path", "filePath", "absolute_path", "notebook_path"}
-	otherPaths = []string{
+// pathNames are the members that policies read a path from.
+func pathNames() []string {
+	return []string{"path", "file_path", "filePath", "absolute_path", "notebook_path"}
+}
+
+// otherPaths are members that some agents use besides.
+func otherPaths() []string {
+	return []string{
 		"filepath", "fileName", "filename", "file_name", "file", "target_file", "targetFile", "directory", "dir",
 		"old_path", "new_path", "oldPath", "newPath",
 	}
-	movePaths = []string{"source", "destination", "from", "to"} // texts elsewhere
-)
+}
 
 // allPaths are the paths of an input and those that the agent tells beside it, each
 // once. The input's come first: they are what the tool gets.
@@ -122,7 +124,7 @@ func shellLine(argv rawjson.Value) string {
 }
 
 func hasPath(input rawjson.Value) bool {
-	for _, name := range pathNames {
+	for _, name := range pathNames() {
 		if input.Get(name).Kind() == rawjson.String && !input.Get(name).Empty() {
 			return true
 		}

@@ -65,7 +65,7 @@ func (p *Protocol) requestPermission(m jsonrpc.Message) {
 	}
 	sid := m.Params.Get("sessionId").Text()
 	if p.phase != ready && !p.opener.replaying || sid != "" && sid != p.session && !p.agents.isSession(sid) {
-		p.respond(m.ID, outcomeCancelled) // not of a session that people see
+		p.respond(m.ID, []byte(outcomeCancelled)) // not of a session that people see
 		return
 	}
 	p.settleCalls(id)
@@ -80,8 +80,8 @@ func (p *Protocol) requestPermission(m jsonrpc.Message) {
 	c.askedFor(tool, p.spec.Quirks)
 	p.turn.active = p.now
 	if p.turn.cancelled {
-		p.asks.last++                     // keys count the agent's questions, whatever became of them
-		p.respond(m.ID, outcomeCancelled) // it crossed the cancel on its way
+		p.asks.last++                             // keys count the agent's questions, whatever became of them
+		p.respond(m.ID, []byte(outcomeCancelled)) // it crossed the cancel on its way
 		return
 	}
 	p.startCall(c)
@@ -116,19 +116,27 @@ func (c *call) askedFor(tool rawjson.Value, q Quirks) {
 	c.status = "pending"
 }
 
-// describeAsk describes what is asked: by the input that came with the question,
-// for that is what the agent is about to do.
+// describeAsk describes what is asked: by the name, kind and input that came with
+// the question, for that is what the agent is about to do. What it said of the call
+// before fills the gaps.
 func (p *Protocol) describeAsk(c *call) Tool {
-	input := c.asked.Get("rawInput")
-	if input.Empty() {
-		input = c.input
+	asked := &call{id: c.id, firstTitle: c.firstTitle, input: c.input}
+	asked.merge(c.asked, p.spec.Quirks)
+	asked.asked, asked.diffs = c.asked, c.diffs
+	if asked.native == "" {
+		asked.native = c.native
 	}
-	asked := &call{}
-	asked.locate(c.asked)
+	if asked.kind == "" {
+		asked.kind = c.kind
+	}
+	if asked.title == "" {
+		asked.title = c.title
+	}
 	if len(asked.paths) == 0 {
 		asked.paths = c.paths
 	}
-	return p.described(c, p.argsOf(c, input, asked.paths), c.askDescription())
+	asked.acts = true
+	return p.described(asked, p.args(asked), c.askDescription())
 }
 
 func (c *call) askDescription() string {
@@ -139,8 +147,8 @@ func (c *call) askDescription() string {
 	return c.description()
 }
 
-// Answers to session/request_permission.
-var outcomeCancelled = []byte(`{"outcome":{"outcome":"cancelled"}}`)
+// outcomeCancelled is the answer to session/request_permission that nobody decided.
+const outcomeCancelled = `{"outcome":{"outcome":"cancelled"}}`
 
 func outcomeSelected(id string) []byte {
 	return append(rawjson.AppendString([]byte(`{"outcome":{"outcome":"selected","optionId":`), id), '}', '}')
@@ -167,7 +175,7 @@ func (p *Protocol) answer(c adapters.Answer) error {
 	}
 	id, found := p.choose(a.options, c.Decision)
 	if c.Cancelled || !found {
-		p.respond(a.request, outcomeCancelled)
+		p.respond(a.request, []byte(outcomeCancelled))
 		allow = false
 	} else {
 		p.respond(a.request, outcomeSelected(id))
@@ -215,7 +223,7 @@ func (p *Protocol) withdraw(a *ask, respond bool) {
 	case a.form != nil:
 		p.respond(a.request, []byte(`{"action":"cancel"}`))
 	default:
-		p.respond(a.request, outcomeCancelled)
+		p.respond(a.request, []byte(outcomeCancelled))
 	}
 }
 

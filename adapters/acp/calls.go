@@ -29,6 +29,7 @@ type call struct {
 	paths               []string
 	lines               map[string]int64 // line of a path, where told
 
+	acts     bool // it is what an agent asks for: a harmless name does not hide its kind
 	started  bool
 	hasInput bool      // enough to start with
 	release  time.Time // when to start although more may come, zero when started

@@ -42,7 +42,7 @@ func (p *Protocol) derived(c *call, t Tool) string {
 	if own == "" || toolLike(own) || strings.Contains(t.Title, present.Escape(own)) {
 		switch t.Name {
 		case "read", "write", "edit", "delete", "move", "list":
-			if paths := allPaths(args, slices.Concat(pathNames, otherPaths), nil); len(paths) > 0 {
+			if paths := allPaths(args, slices.Concat(pathNames(), otherPaths()), nil); len(paths) > 0 {
 				verb, _, _ := strings.Cut(t.Title, " ")
 				return present.Description(verb + " " + present.CodeCut(paths[0], present.DescriptionLimit-40))
 			}
@@ -76,7 +76,7 @@ func (p *Protocol) titleOf(c *call, t Tool) string {
 		}
 		return ""
 	}
-	file := p.relative(first(append(pathNames, "filepath", "directory", "dir")...))
+	file := p.relative(first(append(pathNames(), "filepath", "directory", "dir")...))
 	pattern := first("pattern", "query", "regex")
 	const code = 100 // leaves room for the words around it in a title of 120
 	title := ""

@@ -184,6 +184,26 @@ func TestAskShowsWhatIsAsked(t *testing.T) {
 	b.answer(contract.AllowOnce)
 }
 
+// TestAskOfAnotherKind: rules for reading do not cover what is no reading.
+func TestAskOfAnotherKind(t *testing.T) {
+	for _, c := range []struct{ call, asked, want string }{
+		{`"name":"Read","kind":"read"`, `"kind":"execute","rawInput":{"command":"rm -rf ."}`, "bash"},
+		{`"name":"Grep","kind":"search"`, `"kind":"edit","rawInput":{"path":"/w/a"}`, "edit"},
+		{`"name":"Read","kind":"read"`, `"name":"Bash","rawInput":{"command":"ls"}`, "bash"},
+		{`"name":"Write","kind":"edit"`, `"rawInput":{"path":"/w/a"}`, "write"},
+		{`"name":"Read","kind":"read"`, `"rawInput":{"path":"/w/a"}`, "read"},
+		{`"name":"mcp__db__query","kind":"execute"`, `"rawInput":{}`, "mcp/db/query"},
+	} {
+		b := plain(t)
+		b.prompt()
+		b.update(call1(c.call + `,"title":"x","rawInput":{"path":"/w/b"}`))
+		b.request("1", "session/request_permission", `{"sessionId":"s","toolCall":{"toolCallId":"t",`+c.asked+`},"options":[{"optionId":"y","kind":"allow_once","name":"Yes"}]}`)
+		if e := b.drafts[len(b.drafts)-1].Event.(contract.PermissionRequest); e.ToolName != c.want {
+			t.Errorf("call %s, ask %s: tool %q, want %q", c.call, c.asked, e.ToolName, c.want)
+		}
+	}
+}
+
 // TestRefusedAndRunAllTheSame is told to people.
 func TestRefusedAndRunAllTheSame(t *testing.T) {
 	b := plain(t)

@@ -7,45 +7,74 @@ import (
 	"github.com/agenthost/agenthost/internal/rawjson"
 )
 
-// canonicalNames maps the tool names of ACP agents, in plain form (see plainName),
-// to the contract's. One table serves all agents: no two of them use one name for
-// different deeds. A spec can add to it.
-var canonicalNames = func() map[string]string {
-	table := map[string]string{}
-	for name, natives := range map[string]string{
-		"bash": "bash shell runshellcommand execcommand execute executecommand terminal runterminalcmd runterminalcommand " +
-			"runcommand runinterminal powershell localshell unifiedexec launchprocess shellcommand developershell",
-		"read":          "read readfile readmanyfiles readtextfile view viewfile openfile readfiles fileread cat",
-		"write":         "write writefile create createfile writetofile savefile filewrite",
-		"edit":          "edit replace multiedit strreplace strreplaceeditor editfile applypatch patch searchreplace applydiff replaceinfile replaceinfiles developertexteditor",
-		"delete":        "delete deletefile remove removefile rm removefiles",
-		"move":          "move rename movefile renamefile mv",
-		"list":          "list ls listdirectory listfiles listdir readfolder",
-		"glob":          "glob findfiles filesearch globfiles",
-		"grep":          "grep search searchfilecontent grepsearch searchfiles ripgrep codebasesearch searchtext",
-		"web-fetch":     "webfetch fetch fetchurl readurl urlfetch fetchwebpage",
-		"web-search":    "websearch googlewebsearch searchweb websearchprime",
-		"todo":          "todo todowrite todoread writetodos settodolist updatetodos taskcreate taskupdate tasklist taskget updatetodolist",
-		"plan":          "plan updateplan exitplanmode enterplanmode switchmode planexit planenter createplan presentplan",
-		"task":          "task agent invokeagent spawnagent subagent newtask delegate dispatchagent",
-		"ask-user":      "askuser askuserquestion question askfollowupquestion requestuserinput",
-		"view-image":    "viewimage readimage",
-		"think":         "think sequentialthinking updatetopic reportintent",
-		"notebook-edit": "notebookedit editnotebook",
-		"skill":         "skill activateskill loadskill",
-		"sleep":         "sleep wait",
-	} {
-		for native := range strings.FieldsSeq(natives) {
-			table[native] = name
-		}
+// commonName maps the tool names of ACP agents, in plain form (see plainName), to
+// the contract's; "" for one that is not in the table. One table serves all agents:
+// no two of them use one name for different deeds. A spec can add to it.
+func commonName(plain string) string {
+	switch plain {
+	case "bash", "shell", "runshellcommand", "execcommand", "execute", "executecommand", "terminal", "runterminalcmd",
+		"runterminalcommand", "runcommand", "runinterminal", "powershell", "localshell", "unifiedexec", "launchprocess",
+		"shellcommand", "developershell":
+		return "bash"
+	case "read", "readfile", "readmanyfiles", "readtextfile", "view", "viewfile", "openfile", "readfiles", "fileread", "cat":
+		return "read"
+	case "write", "writefile", "create", "createfile", "writetofile", "savefile", "filewrite":
+		return "write"
+	case "edit", "replace", "multiedit", "strreplace", "strreplaceeditor", "editfile", "applypatch", "patch",
+		"searchreplace", "applydiff", "replaceinfile", "replaceinfiles", "developertexteditor":
+		return "edit"
+	case "delete", "deletefile", "remove", "removefile", "rm", "removefiles":
+		return "delete"
+	case "move", "rename", "movefile", "renamefile", "mv":
+		return "move"
+	case "list", "ls", "listdirectory", "listfiles", "listdir", "readfolder":
+		return "list"
+	case "glob", "findfiles", "filesearch", "globfiles":
+		return "glob"
+	case "grep", "search", "searchfilecontent", "grepsearch", "searchfiles", "ripgrep", "codebasesearch", "searchtext":
+		return "grep"
+	case "webfetch", "fetch", "fetchurl", "readurl", "urlfetch", "fetchwebpage":
+		return "web-fetch"
+	case "websearch", "googlewebsearch", "searchweb", "websearchprime":
+		return "web-search"
+	case "todo", "todowrite", "todoread", "writetodos", "settodolist", "updatetodos", "taskcreate", "taskupdate",
+		"tasklist", "taskget", "updatetodolist":
+		return "todo"
+	case "plan", "updateplan", "exitplanmode", "enterplanmode", "switchmode", "planexit", "planenter", "createplan", "presentplan":
+		return "plan"
+	case "task", "agent", "invokeagent", "spawnagent", "subagent", "newtask", "delegate", "dispatchagent":
+		return "task"
+	case "askuser", "askuserquestion", "question", "askfollowupquestion", "requestuserinput":
+		return "ask-user"
+	case "viewimage", "readimage":
+		return "view-image"
+	case "think", "sequentialthinking", "updatetopic", "reportintent":
+		return "think"
+	case "notebookedit", "editnotebook":
+		return "notebook-edit"
+	case "skill", "activateskill", "loadskill":
+		return "skill"
+	case "sleep", "wait":
+		return "sleep"
 	}
-	return table
-}()
+	return ""
+}
 
-// kindNames is what an ACP tool kind says of a call without a name.
-var kindNames = map[string]string{
-	"read": "read", "edit": "edit", "delete": "delete", "move": "move", "search": "grep", "execute": "bash",
-	"think": "think", "fetch": "web-fetch", "switch_mode": "plan",
+// kindName is what an ACP tool kind says of a call without a name.
+func kindName(kind string) string {
+	switch kind {
+	case "read", "edit", "delete", "move", "think":
+		return kind
+	case "search":
+		return "grep"
+	case "execute":
+		return "bash"
+	case "fetch":
+		return "web-fetch"
+	case "switch_mode":
+		return "plan"
+	}
+	return "other"
 }
 
 // nativeName is the agent's name of the tool, as far as it can be found.
@@ -61,15 +90,33 @@ func (p *Protocol) nativeName(c *call) string {
 	// A title that can only be an identifier is the tool's name, when the kind says
 	// nothing.
 	if t := c.firstTitle; (c.kind == "other" || c.kind == "") && toolLike(t) && strings.ToLower(t) == t {
-		if _, known := canonicalNames[plainName(t)]; known || strings.Contains(t, "_") {
+		if commonName(plainName(t)) != "" || strings.Contains(t, "_") {
 			return t
 		}
 	}
 	return ""
 }
 
-// canonical is the contract's name of a call's tool.
+// canonical is the contract's name of a call's tool. Rules are written for names:
+// where a permission is asked for, a name for reading does not stand for a call
+// whose kind is to run or to change something.
 func (p *Protocol) canonical(c *call) string {
+	name := p.named(c)
+	if !c.acts {
+		return name
+	}
+	switch name {
+	case "read", "list", "glob", "grep", "think", "todo", "view-image", "web-search", "web-fetch":
+		switch c.kind {
+		case "execute", "edit", "delete", "move":
+			return kindName(c.kind)
+		}
+	}
+	return name
+}
+
+// named is canonical by the call's name first.
+func (p *Protocol) named(c *call) string {
 	native := p.nativeName(c)
 	if name := p.spec.Quirks.Tools[native]; name != "" && native != "" {
 		return name
@@ -77,7 +124,7 @@ func (p *Protocol) canonical(c *call) string {
 	if name, ok := p.mcpName(native); ok {
 		return name
 	}
-	if name, ok := canonicalNames[plainName(native)]; ok {
+	if name := commonName(plainName(native)); name != "" {
 		return name
 	}
 	if native != "" {
@@ -91,10 +138,7 @@ func (p *Protocol) canonical(c *call) string {
 	if c.input.Get("type").Text() == "webSearch" {
 		return "web-search"
 	}
-	if name, ok := kindNames[c.kind]; ok {
-		return name
-	}
-	return "other"
+	return kindName(c.kind)
 }
 
 // mcpName recognises the tools of MCP servers: mcp__server__tool as Claude, qwen

@@ -6,15 +6,6 @@ import (
 	"github.com/agenthost/agenthost/contract"
 )
 
-// narrowOptions are the option ids that reach no further than they say, of all
-// known agents: "once" without a side effect, and "always" within the session.
-// What is not in here may write to the project's or the user's settings, cover
-// all tools of a server, or switch the mode.
-var narrowOptions = []string{
-	"proceed_once", "once", "allow_once", "allow-once", "allow", "exit-plan-default", "exit_plan_default",
-	"proceed_always", "always", "allow_always", "allow-always", "allow_for_session",
-}
-
 // Kinds of permission options.
 const (
 	kindAllowOnce    = "allow_once"
@@ -23,8 +14,17 @@ const (
 	kindRejectAlways = "reject_always"
 )
 
+// narrow reports whether an option reaches no further than it says: "once" without
+// a side effect, "always" within the session. The ids are those of all known
+// agents. What is not among them may write to the project's or the user's
+// settings, cover all tools of a server, or switch the mode.
 func (p *Protocol) narrow(id string) bool {
-	return slices.Contains(narrowOptions, id) || slices.Contains(p.spec.Quirks.NarrowOptions, id)
+	switch id {
+	case "proceed_once", "once", "allow_once", "allow-once", "allow", "exit-plan-default", "exit_plan_default",
+		"proceed_always", "always", "allow_always", "allow-always", "allow_for_session":
+		return true
+	}
+	return slices.Contains(p.spec.Quirks.NarrowOptions, id)
 }
 
 // pick finds the option of a kind with the narrowest reach. Of one alone the kind
