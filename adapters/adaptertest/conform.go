@@ -46,10 +46,10 @@ func checks() []check {
 		{"describe", describeFaults},
 		{"launch", launchFaults},
 		{"purity", each(purityFaults)},
-		{"exit", each(exitFaults)},
-		{"commands", each(commandFaults)},
+		{"exit", eachState(exitFaults)},
+		{"commands", eachState(commandFaults)},
 		{"asks", each(askFaults)},
-		{"abort", each(abortFaults)},
+		{"abort", eachState(abortFaults)},
 		{"grease", each(greaseFaults)},
 		{"garbage", each(garbageFaults)},
 		{"capabilities", capabilityFaults},
@@ -85,19 +85,53 @@ func unique(in []string) []string {
 	})
 }
 
-// maxPositions bounds the states that are tried of one recording, spread evenly.
-// A suite has many recordings, so that few of each reach every kind of state.
-const maxPositions = 12
+// visits counts how often a kind of state was tried.
+type visits map[string]int
 
-// positions are numbers of records to play before something is tried.
-func positions(rec recording) []int {
-	n := len(rec.Records)
-	step := max(1, n/maxPositions)
+// maxVisits bounds it: many recordings reach the same kinds of states.
+const maxVisits = 2
+
+// eachState is each for checks that try something in the states of a recording.
+func eachState(one func(Suite, recording, visits) []string) func(Suite, []recording) []string {
+	return func(s Suite, recs []recording) []string {
+		seen := visits{}
+		return each(func(s Suite, rec recording) []string { return one(s, rec, seen) })(s, recs)
+	}
+}
+
+// states are the numbers of records after which a recording is in a state of a
+// kind that was not tried often enough yet.
+func (v visits) states(s Suite, rec recording) []int {
 	var out []int
-	for i := 0; i <= n; i += step {
-		out = append(out, i)
+	visit := func(n int, p *player) {
+		if p.exited {
+			return
+		}
+		key := fmt.Sprint(p.openID != "", p.opened, p.busy(), p.drafts.turn, p.aborting, len(p.asks), len(p.drafts.calls), len(p.drafts.agents))
+		if n > 0 {
+			key += lastKind(s, rec.Records[n-1])
+		}
+		if v[key]++; v[key] <= maxVisits {
+			out = append(out, n)
+		}
+	}
+	p := newPlayer(s, rec.File)
+	p.open()
+	visit(0, p)
+	for i, r := range rec.Records {
+		p.play(i, r)
+		visit(i+1, p)
 	}
 	return out
+}
+
+// lastKind names a record by its direction and native types.
+func lastKind(s Suite, r transcript.Record) string {
+	kind := string(r.Dir)
+	if f, ok := r.Frame(); ok && s.Wire != nil {
+		kind += fmt.Sprint(s.Wire.Types(f))
+	}
+	return kind
 }
 
 // upTo plays the first n records.
@@ -146,7 +180,7 @@ func purityFaults(s Suite, rec recording) []string {
 	return out
 }
 
-func exitFaults(s Suite, rec recording) []string {
+func exitFaults(s Suite, rec recording, seen visits) []string {
 	var out []string
 	statuses := []adapters.ExitStatus{
 		{Code: 0, Requested: true},
@@ -154,13 +188,10 @@ func exitFaults(s Suite, rec recording) []string {
 		{Code: -1, Signal: "SIGKILL"},
 		{Code: -1, Err: "fork/exec x: no such file or directory"},
 	}
-	for i, n := range positions(rec) {
-		for j := range 2 { // the others at the next position
+	for _, n := range seen.states(s, rec) {
+		for _, status := range statuses {
 			p := upTo(s, rec, n)
-			if p.exited {
-				continue
-			}
-			p.exit(statuses[(2*i+j)%len(statuses)])
+			p.exit(status)
 			out = append(out, p.close()...)
 		}
 	}
@@ -183,11 +214,11 @@ func turns(envs []contract.Envelope) (starts, ends int) {
 	return starts, ends
 }
 
-func abortFaults(s Suite, rec recording) []string {
+func abortFaults(s Suite, rec recording, seen visits) []string {
 	var out []string
-	for _, n := range positions(rec) {
+	for _, n := range seen.states(s, rec) {
 		p := upTo(s, rec, n)
-		if p.exited || !p.drafts.turn {
+		if !p.drafts.turn {
 			continue
 		}
 		_, before := turns(p.envs)

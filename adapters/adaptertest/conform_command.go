@@ -11,24 +11,33 @@ import (
 	"github.com/agenthost/agenthost/contract/session"
 )
 
-// commandFaults submits every command in every state.
-func commandFaults(s Suite, rec recording) []string {
+// commandFaults submits every command in every state. What was refused has changed
+// nothing, so that the next command finds the same state.
+func commandFaults(s Suite, rec recording, seen visits) []string {
 	var out []string
-	for _, n := range positions(rec) {
+	for _, n := range seen.states(s, rec) {
+		var p *player
 		for _, c := range commands() {
-			p := upTo(s, rec, n)
-			if p.exited {
-				continue
+			if p == nil {
+				p = upTo(s, rec, n)
 			}
-			claimed := slices.Clone(p.proto.Capabilities())
-			at := situation{claimed: claimed, asked: p.openID != "", open: p.opened, busy: p.busy(), turn: p.drafts.turn}
+			at := situation{
+				claimed: slices.Clone(p.proto.Capabilities()), asked: p.openID != "", open: p.opened, busy: p.busy(), turn: p.drafts.turn,
+			}
 			step, err := p.command(c)
 			if fault := at.refusal(c, err); fault != "" {
 				out = append(out, fmt.Sprintf("before record %d: %s", n, fault))
 			}
-			if err == nil && step.Stop != "" {
+			if err != nil {
+				continue
+			}
+			if step.Stop != "" {
 				out = append(out, fmt.Sprintf("before record %d: Submit(%T) gives up on the child: %s", n, c, step.Stop))
 			}
+			out = append(out, p.close()...)
+			p = nil
+		}
+		if p != nil {
 			out = append(out, p.close()...)
 		}
 	}
@@ -136,9 +145,13 @@ func (s situation) unsupported(err error) bool {
 func askFaults(s Suite, rec recording) []string {
 	var out []string
 	answers := []adapters.Answer{
-		{Decision: contract.AllowOnce}, {Decision: contract.AllowAlways}, {Decision: contract.RejectOnce},
-		{Decision: contract.RejectAlways}, {Decision: contract.RejectOnce, Cancelled: true},
-		{Decision: contract.RejectOnce, Message: "rather not"}, {Decision: "no-such-decision"},
+		{Decision: contract.AllowOnce},
+		{Decision: contract.AllowAlways},
+		{Decision: contract.RejectOnce},
+		{Decision: contract.RejectAlways},
+		{Decision: contract.RejectOnce, Cancelled: true},
+		{Decision: contract.RejectOnce, Message: "rather not"},
+		{Decision: "no-such-decision"},
 	}
 	for n := range len(rec.Records) + 1 {
 		p := upTo(s, rec, n)

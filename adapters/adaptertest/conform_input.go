@@ -64,7 +64,8 @@ func garbage() [][]byte {
 		[]byte(`{"torn":`), []byte(`}`), []byte(`[`), []byte(`{}`), []byte(`[1,2]`), []byte(`[]`), []byte(`"x"`),
 		[]byte(`null`), []byte(`true`), []byte(`0`), []byte(`{"id":{"a":1},"method":7}`),
 		[]byte("\xff\xfe\x00"), []byte("{\"jsonrpc\":\"2.0\",\"method\":\"\xff\"}"), []byte("\x1b[31merror\x1b[0m"),
-		bytes.Repeat([]byte("["), 20000), {},
+		bytes.Repeat([]byte("["), 20000),
+		{},
 	}
 }
 

@@ -72,7 +72,6 @@ type miniProtocol struct {
 	askKey   string
 	asks     int
 	deadline time.Time
-	kept     []byte
 	last     *adapters.Step
 }
 
