@@ -201,3 +201,29 @@ func TestChunkHook(t *testing.T) {
 	b.result(b.last("session/prompt"), `{"stopReason":"end_turn"}`)
 	b.want("turn-start p1 | config acceptEdits | text text | turn-end completed")
 }
+
+// BenchmarkChunk is the most frequent thing an agent says.
+func BenchmarkChunk(b *testing.B) {
+	p := New(fake).NewProtocol(adapters.SessionInfo{Dir: "/w"})
+	feed := func(s string) {
+		if _, err := p.Receive(start, adapters.Frame{Data: []byte(s)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if _, err := p.Submit(start, adapters.Open{ID: "open"}); err != nil {
+		b.Fatal(err)
+	}
+	feed(`{"id":1,"result":{"protocolVersion":1}}`)
+	feed(`{"id":2,"result":{"sessionId":"s"}}`)
+	if _, err := p.Submit(start, adapters.Prompt{ID: "p", Text: "x"}); err != nil {
+		b.Fatal(err)
+	}
+	line := []byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","messageId":"m","content":{"type":"text","text":"some words of the answer "}}}}`)
+	b.SetBytes(int64(len(line)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := p.Receive(start, adapters.Frame{Data: line}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
