@@ -16,7 +16,8 @@
 // # Concurrency
 //
 // A Log is safe for concurrent use. One process at a time writes to a directory;
-// the session's journal, which lies beside it, has the lock.
+// the session's journal, which lies beside it, has the lock. A Log touches nothing
+// before its first record, so that it may be opened before the lock is taken.
 //
 // # Testing
 //
@@ -44,9 +45,9 @@ type Options struct {
 type Log struct {
 	dir  string
 	opts Options
-	run  int
 
 	mu     sync.Mutex
+	run    int      // guarded by mu; 0 before the first record
 	file   *os.File // guarded by mu; nil before the first line and after a failure
 	size   int64    // guarded by mu; of file
 	number int      // guarded by mu; of file
@@ -54,9 +55,10 @@ type Log struct {
 	closed bool     // guarded by mu
 }
 
-// Open begins a run in dir, which it makes when there is none (0700). The first
-// file appears with the first line.
-func Open(dir string, o Options) (*Log, error) {
+// Open prepares a run in dir. Nothing is read, made or removed before the first
+// record, the line behind the header: a run that loses the session to another
+// host leaves that one's files alone.
+func Open(dir string, o Options) *Log {
 	if o.FileBytes <= 0 {
 		o.FileBytes = 16 << 20
 	}
@@ -64,25 +66,19 @@ func Open(dir string, o Options) (*Log, error) {
 		o.Files = 8
 	}
 	o.Files = max(o.Files, 2)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	files, err := list(dir)
-	if err != nil {
-		return nil, err
-	}
-	run := 1
-	if len(files) > 0 {
-		run = files[len(files)-1].run + 1
-	}
-	return &Log{dir: dir, opts: o, run: run}, nil
+	return &Log{dir: dir, opts: o}
 }
 
-// Run is the number of the run, from 1.
-func (l *Log) Run() int { return l.run }
+// Run is the number of the run, from 1; 0 before its first record.
+func (l *Log) Run() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.run
+}
 
-// Write adds one whole line with its end. The first is the header. A line that
-// cannot be written whole is not written at all; the next one is tried again.
+// Write adds one whole line with its end. The first is the header, which is kept
+// until a record follows. A record that cannot be written whole is not written at
+// all; the next one is tried again.
 func (l *Log) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +87,12 @@ func (l *Log) Write(line []byte) (int, error) {
 	}
 	if l.header == nil {
 		l.header = append([]byte{}, line...)
-		return len(line), l.next()
+		return len(line), nil
+	}
+	if l.run == 0 {
+		if err := l.begin(); err != nil {
+			return 0, err
+		}
 	}
 	if l.file == nil || l.size >= l.opts.FileBytes {
 		if err := l.next(); err != nil {
@@ -102,6 +103,23 @@ func (l *Log) Write(line []byte) (int, error) {
 		return 0, err
 	}
 	return len(line), nil
+}
+
+// begin makes the directory, when there is none (0700), and finds the number of
+// the run. mu is held.
+func (l *Log) begin() error {
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return err
+	}
+	files, err := list(l.dir)
+	if err != nil {
+		return err
+	}
+	l.run = 1
+	if len(files) > 0 {
+		l.run = files[len(files)-1].run + 1
+	}
+	return nil
 }
 
 // add writes a line to the file. mu is held.

@@ -31,10 +31,7 @@ func names(t *testing.T, dir string) (list []string) {
 
 func open(t *testing.T, dir string, o nativelog.Options) *nativelog.Log {
 	t.Helper()
-	l, err := nativelog.Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nativelog.Open(dir, o)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -98,7 +95,7 @@ func TestRotation(t *testing.T) {
 	dir := t.TempDir()
 	o := nativelog.Options{FileBytes: 1, Files: 3}
 	l := open(t, dir, o)
-	write(t, l, `{"transcript":1}`, "a", "b", "c", "d")
+	write(t, l, `{"transcript":1}`, "a", "b", "c", "d", "e")
 	if got, want := names(t, dir), []string{"0001-000001.ndjson", "0001-000004.ndjson", "0001-000005.ndjson"}; !slices.Equal(got, want) {
 		t.Errorf("files are %q, want %q", got, want)
 	}
@@ -111,17 +108,17 @@ func TestRotation(t *testing.T) {
 	}
 
 	l = open(t, dir, o)
-	write(t, l, `{"transcript":1,"agent":"x"}`, "e")
+	write(t, l, `{"transcript":1,"agent":"x"}`, "f", "g")
 	if got, want := names(t, dir), []string{"0001-000005.ndjson", "0002-000001.ndjson", "0002-000002.ndjson"}; !slices.Equal(got, want) {
 		t.Errorf("files are %q, want %q: an earlier run goes first", got, want)
 	}
 	if runs, err := nativelog.Runs(dir); !slices.Equal(runs, []int{1, 2}) || err != nil {
 		t.Errorf("Runs() = %v, %v, want 1, 2", runs, err)
 	}
-	if got, want := export(t, dir, 2), "{\"transcript\":1,\"agent\":\"x\"}\ne\n"; got != want {
+	if got, want := export(t, dir, 2), "{\"transcript\":1,\"agent\":\"x\"}\nf\ng\n"; got != want {
 		t.Errorf("export is %q, want %q", got, want)
 	}
-	if got, want := export(t, dir, 1), "{\"transcript\":1}\n"+`{"t":0,"d":"note","raw":"4 files are missing here: the log was rotated"}`+"\nd\n"; got != want {
+	if got, want := export(t, dir, 1), "{\"transcript\":1}\n"+`{"t":0,"d":"note","raw":"4 files are missing here: the log was rotated"}`+"\ne\n"; got != want {
 		t.Errorf("export is %q, want %q", got, want)
 	}
 	if err := nativelog.Export(&bytes.Buffer{}, dir, 7); !errors.Is(err, nativelog.ErrNoRun) {
@@ -142,7 +139,9 @@ func TestExportLeavesATornLineOut(t *testing.T) {
 	if got, want := export(t, dir, 1), "h\na\n"; got != want {
 		t.Errorf("export is %q, want %q", got, want)
 	}
-	if l := open(t, dir, nativelog.Options{}); l.Run() != 2 {
+	l := open(t, dir, nativelog.Options{})
+	write(t, l, "h", "b")
+	if l.Run() != 2 {
 		t.Errorf("the next run is %d, want 2", l.Run())
 	}
 }
@@ -152,7 +151,7 @@ func TestExportLeavesATornLineOut(t *testing.T) {
 func TestFailure(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "native")
 	l := open(t, dir, nativelog.Options{FileBytes: 1})
-	write(t, l, `{"transcript":1}`)
+	write(t, l, `{"transcript":1}`, "old")
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -165,5 +164,30 @@ func TestFailure(t *testing.T) {
 	write(t, l, "kept")
 	if got, want := export(t, dir, 1), "{\"transcript\":1}\n{\"t\":0,\"d\":\"note\",\"raw\":\"1 files are missing here: the log was rotated\"}\nkept\n"; got != want {
 		t.Errorf("export is %q, want %q", got, want)
+	}
+}
+
+// A run without records leaves what is there alone: it may be another host's,
+// which has the session.
+func TestNothingBeforeTheFirstRecord(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "native")
+	o := nativelog.Options{FileBytes: 1, Files: 2}
+	loser := open(t, dir, o)
+	write(t, loser, `{"transcript":1}`)
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Stat of the directory gave %v, want none before the first record", err)
+	}
+	winner := open(t, dir, o)
+	write(t, winner, `{"transcript":1}`, "a", "b")
+	before := names(t, dir)
+	late := open(t, dir, o)
+	write(t, late, `{"transcript":1}`)
+	late.Close()
+	if got := names(t, dir); !slices.Equal(got, before) {
+		t.Errorf("files are %q, want %q as before", got, before)
+	}
+	write(t, loser, "c")
+	if winner.Run() != 1 || loser.Run() != 2 {
+		t.Errorf("runs are %d and %d, want 1 and 2: two runs must not share files", winner.Run(), loser.Run())
 	}
 }
