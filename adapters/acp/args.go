@@ -42,7 +42,7 @@ func (p *Protocol) argsOf(c *call, input rawjson.Value, paths []string) jsontext
 			extra = append(extra, member{"paths", stringList(paths)})
 		}
 	case "web-fetch":
-		if url := urlPattern.FindString(c.title); url != "" && !input.Get("url").Given() {
+		if url := urlPattern().FindString(c.title); url != "" && !input.Get("url").Given() {
 			extra = append(extra, member{"url", rawjson.AppendString(nil, url)})
 		}
 	}

@@ -3,6 +3,7 @@ package acp
 import (
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/jsonrpc"
@@ -43,7 +44,10 @@ func (p *Protocol) authenticate(methodID string, then func()) {
 	})
 }
 
-var urlPattern = regexp.MustCompile(`https?://[^\s"'<>]+`)
+// urlPattern is compiled when it is first used: most runs of the program never do.
+var urlPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`https?://[^\s"'<>]+`)
+})
 
 // stderr surfaces the address of a login page; everything else there is the
 // host's to keep.
@@ -51,7 +55,7 @@ func (p *Protocol) stderr(line []byte) {
 	if !p.opener.authRunning || p.opener.urls >= 3 {
 		return
 	}
-	if url := urlPattern.Find(line); url != nil {
+	if url := urlPattern().Find(line); url != nil {
 		p.opener.urls++
 		p.emit(contract.Service{
 			Text: fmt.Sprintf("%s asks you to log in: %s", p.name(), rawjson.Repair(string(url))),

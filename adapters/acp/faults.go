@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/adapters/present"
@@ -197,11 +198,15 @@ func innerMessage(v rawjson.Value) string {
 	return ""
 }
 
-var statusPattern = regexp.MustCompile(`(?i)^(?:[a-z ]*error:?\s*)?(?:http\s*)?(?:status(?: code)?:?\s*)?([45]\d\d)\b`)
+// statusPattern is compiled when it is first used: most runs of the program never
+// do.
+var statusPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(?:[a-z ]*error:?\s*)?(?:http\s*)?(?:status(?: code)?:?\s*)?([45]\d\d)\b`)
+})
 
 // statusIn is the HTTP status at the head of a text, 0 for none.
 func statusIn(text string) int {
-	if m := statusPattern.FindStringSubmatch(text); m != nil {
+	if m := statusPattern().FindStringSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(m[1])
 		return n
 	}

@@ -3,7 +3,6 @@ package gemini
 import (
 	"encoding/json/jsontext"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -59,13 +58,13 @@ func withoutSubject(message rawjson.Value) []byte {
 }
 
 // explained is what Gemini CLI says about a shell call: where, why, and how.
-var explained = regexp.MustCompile(`(?s)^\[(in|current working directory) (.*?)\](?: \((.*?)\))?( \[background\])?$`)
+var explained = pattern(`(?s)^\[(in|current working directory) (.*?)\](?: \((.*?)\))?( \[background\])?$`)
 
 // shellInput puts a shell call's input together again from its title, which is the
 // whole command, and its explanation.
 func shellInput(call rawjson.Value) []byte {
 	input := append(rawjson.AppendString([]byte(`{"command":`), call.Get("title").Text()), '}')
-	m := explained.FindStringSubmatch(firstText(call))
+	m := explained().FindStringSubmatch(firstText(call))
 	if m == nil {
 		return input
 	}
@@ -91,14 +90,14 @@ func mcpInput(call rawjson.Value) rawjson.Value {
 	return rawjson.Value(v.Clean())
 }
 
-var mcpTitle = regexp.MustCompile(`^(\S+) \((\S+) MCP Server\)$`)
+var mcpTitle = pattern(`^(\S+) \((\S+) MCP Server\)$`)
 
 // mcpName tells server and tool apart, which the tool's own name does not, as
 // mcp__SERVER__TOOL. The title of a call tells them, unless the call has an input
 // "command": that is its title then, and could name any server. It is empty when
 // it is not certain.
 func mcpName(native, title string, input rawjson.Value) string {
-	m := mcpTitle.FindStringSubmatch(title)
+	m := mcpTitle().FindStringSubmatch(title)
 	if m == nil || input.Get("command").Kind() == rawjson.String {
 		return ""
 	}

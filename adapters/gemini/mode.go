@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"regexp"
 	"strings"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 // these words cannot be told from it; nothing but a display depends on it.
 const modePrefix = "[MODE_UPDATE] "
 
-var modeUpdate = regexp.MustCompile(`^\[MODE_UPDATE\] (\w+)$`)
+var modeName = pattern(`^\w+$`)
 
 // holdWait is how long a chunk that may be the first part of a mode update waits
 // for the rest.
@@ -35,9 +34,9 @@ func (p *Protocol) chunk(now time.Time, f adapters.Frame, params rawjson.Value) 
 		return false
 	}
 	text := p.mode.text + content.Get("text").Text()
+	mode, update := strings.CutPrefix(text, modePrefix)
 	switch {
-	case modeUpdate.MatchString(text) && !partOfMode(text):
-		mode := modeUpdate.FindStringSubmatch(text)[1]
+	case update && modeName().MatchString(mode) && !partOfMode(text):
 		p.mode = modeText{}
 		data := []byte(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":`)
 		data = rawjson.AppendString(data, params.Get("sessionId").Text())

@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -69,7 +68,7 @@ func (p *Protocol) loginPrompt(now time.Time, line []byte) bool {
 	return true
 }
 
-var loginURL = regexp.MustCompile(`https://accounts\.google\.com/[^\s"'<>]+`)
+var loginURL = pattern(`https://accounts\.google\.com/[^\s"'<>]+`)
 
 // maxPages bounds how many login pages are told.
 const maxPages = 3
@@ -79,7 +78,7 @@ func (p *Protocol) loginPage(line []byte) {
 	if p.opener.done || p.opener.id == "" || p.opener.pages >= maxPages {
 		return
 	}
-	if url := loginURL.Find(line); url != nil {
+	if url := loginURL().Find(line); url != nil {
 		p.opener.pages++
 		p.notice("Gemini CLI asks you to log in: "+rawjson.Repair(string(url)), contract.CodeAuthRequired)
 	}

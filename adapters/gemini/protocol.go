@@ -284,7 +284,7 @@ func (p *Protocol) topic(u rawjson.Value) {
 	if toolName(id) != "update_topic" {
 		return
 	}
-	if m := topic.FindStringSubmatch(u.Get("title").Text()); m != nil {
+	if m := topic().FindStringSubmatch(u.Get("title").Text()); m != nil {
 		p.topics[id] = m[1]
 	}
 	switch u.Get("status").Text() {

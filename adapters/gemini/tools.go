@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"encoding/json/jsontext"
-	"regexp"
 	"strings"
 
 	"github.com/agenthost/agenthost/adapters/acp"
@@ -32,7 +31,7 @@ func tools() map[string]string {
 func toolName(id string) string {
 	for i := strings.Index(id, "__"); i >= 0; {
 		name := id[:i]
-		if rest := id[i+2:]; strings.HasPrefix(rest, name+"_") && counted.MatchString(rest[len(name):]) {
+		if rest := id[i+2:]; strings.HasPrefix(rest, name+"_") && counted().MatchString(rest[len(name):]) {
 			return name
 		}
 		next := strings.Index(id[i+1:], "__")
@@ -48,15 +47,15 @@ func toolName(id string) string {
 	return name
 }
 
-var counted = regexp.MustCompile(`^_\d+_\d+$`)
+var counted = pattern(`^_\d+_\d+$`)
 
 // Titles that Gemini CLI gives calls, by its own words.
 var (
-	searched  = regexp.MustCompile(`(?s)^'(.*)'(?: in .*?)?(?: within .*)?$`)
-	webSearch = regexp.MustCompile(`(?s)^Searching the web for: "(.*)"$`)
-	fetched   = regexp.MustCompile(`^Fetching content from: (\S+)$`)
-	delegated = regexp.MustCompile(`^Delegating to agent '(.*)'$`)
-	topic     = regexp.MustCompile(`(?s)^Update topic to: "(.*)"$`)
+	searched  = pattern(`(?s)^'(.*)'(?: in .*?)?(?: within .*)?$`)
+	webSearch = pattern(`(?s)^Searching the web for: "(.*)"$`)
+	fetched   = pattern(`^Fetching content from: (\S+)$`)
+	delegated = pattern(`^Delegating to agent '(.*)'$`)
+	topic     = pattern(`(?s)^Update topic to: "(.*)"$`)
 )
 
 const (
@@ -82,12 +81,12 @@ func describeTool(t *acp.Tool) {
 	case t.Name == "web-fetch":
 		describeFetch(t)
 	case t.Name == "web-search":
-		if m := webSearch.FindStringSubmatch(t.NativeTitle); m != nil {
+		if m := webSearch().FindStringSubmatch(t.NativeTitle); m != nil {
 			t.Args = set(t.Args, "query", m[1])
 		}
 	case t.Name == "grep", t.Name == "glob":
 		// The place is left out: it is shortened in the title.
-		if m := searched.FindStringSubmatch(t.NativeTitle); m != nil {
+		if m := searched().FindStringSubmatch(t.NativeTitle); m != nil {
 			t.Args = set(t.Args, "pattern", m[1])
 			t.Description = present.Escape(t.NativeTitle)
 		}
@@ -97,12 +96,12 @@ func describeTool(t *acp.Tool) {
 			t.Args = set(t.Args, "path", place)
 		}
 	case native == "update_topic":
-		if m := topic.FindStringSubmatch(t.NativeTitle); m != nil {
+		if m := topic().FindStringSubmatch(t.NativeTitle); m != nil {
 			t.Args = set(t.Args, "title", m[1])
 			t.Title = "Topic: " + present.Escape(m[1])
 		}
 	case t.Name == "task":
-		if m := delegated.FindStringSubmatch(t.NativeTitle); m != nil {
+		if m := delegated().FindStringSubmatch(t.NativeTitle); m != nil {
 			t.Args = set(t.Args, "agent_name", m[1])
 			t.Title = "Task: " + present.Escape(m[1])
 		}
@@ -113,7 +112,7 @@ func describeTool(t *acp.Tool) {
 // and its title shows a hundred characters of it: taking the first URL for the
 // subject would let a rule about one site allow another.
 func describeFetch(t *acp.Tool) {
-	if m := fetched.FindStringSubmatch(t.NativeTitle); m != nil {
+	if m := fetched().FindStringSubmatch(t.NativeTitle); m != nil {
 		t.Args = set(t.Args, "url", m[1])
 		return
 	}
