@@ -11,8 +11,8 @@ AGENTS  := e2e/agents/node_modules/.package-lock.json
 demo: build ## Build, install one real agent, run it, show its stream.
 	demo/run.sh
 
-build: ## The binary, in bin/.
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/agenthost ./cmd/agenthost
+build: ## The binary, in bin/. Without libc: it starts in two thirds of the time.
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/agenthost ./cmd/agenthost
 
 test: lint race e2e ## Everything, including the real agents.
 
