@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/proc"
 	"github.com/agenthost/agenthost/journal"
@@ -41,6 +42,26 @@ func TestWriteErrors(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Prompts that wait for an agent that is not started again have their answer, and
+// whoever waits for them does not wait for ever.
+func TestIdleWhenRestartsAreUsedUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, child := opened(t, fakeAdapter{}, func(c *Config) { c.Limits.Restarts = -1 })
+		st.mustSend(contract.Text{Text: "one"})
+		child.want("prompt one")
+		st.mustSend(contract.Text{Text: "two"})
+		idle := make(chan error, 1)
+		go func() { idle <- st.Idle(t.Context()) }()
+		synctest.Wait()
+		child.die(adapters.ExitStatus{Code: 3})
+		if err := <-idle; err != nil {
+			t.Errorf("Idle = %v, want nil", err)
+		}
+		check(t, st.end(), "user:one", "turn-start", "user:two", "turn-end:failed:agent-exited",
+			"turn-start", "turn-end:failed:agent-exited")
+	})
 }
 
 // Kill waits for nobody: no abort, no grace.

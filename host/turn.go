@@ -37,10 +37,10 @@ func (s *Session) pump() {
 	for len(s.queue) > 0 && !s.busy() {
 		switch s.state {
 		case down:
-			if !s.revive() {
-				s.failQueue()
+			if s.revive() {
+				return
 			}
-			return
+			s.failQueue()
 		case open:
 			p := s.queue[0]
 			s.queue = slices.Delete(s.queue, 0, 1)
