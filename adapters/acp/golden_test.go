@@ -1,12 +1,15 @@
 package acp
 
 import (
+	"bytes"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/adapters/adaptertest"
+	"github.com/agenthost/agenthost/adapters/transcript"
 	"github.com/agenthost/agenthost/contract"
 )
 
@@ -44,6 +47,31 @@ func TestGolden(t *testing.T) {
 func TestConform(t *testing.T) {
 	for name, s := range suites() {
 		t.Run(name, func(t *testing.T) { adaptertest.Conform(t, s) })
+	}
+}
+
+// TestEveryAgentOnEveryRecording: the quirks of one agent do no harm with another,
+// as versions change what an agent says.
+func TestEveryAgentOnEveryRecording(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("testdata", "*", "transcripts", "*.jsonl"))
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no recordings: %v", err)
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file, err := transcript.Read(bytes.NewReader(data))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		for _, spec := range append(Known(), fake) {
+			s := adaptertest.Suite{Adapter: New(spec), Wire: adaptertest.ACP(modesOf(spec)), Options: adapters.Options{AllowBypass: true}}
+			for _, fault := range adaptertest.Play(s, file).Faults {
+				t.Errorf("%s as %s: %s", path, spec.Name, fault)
+			}
+		}
 	}
 }
 
