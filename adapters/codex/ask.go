@@ -2,6 +2,7 @@ package codex
 
 import (
 	"bytes"
+	"encoding/json/jsontext"
 	"fmt"
 	"slices"
 	"strconv"
@@ -143,8 +144,9 @@ func (p *protocol) putAsk(a *ask) {
 
 // askDraft words an ask.
 func (p *protocol) askDraft(a *ask, c *call) adapters.Draft {
+	shown, args := p.askShown(a, c)
 	ev := contract.PermissionRequest{
-		Call: a.call, ToolName: c.shown.name, Title: c.shown.title, Description: askDescription(a, c), Args: c.args,
+		Call: a.call, ToolName: shown.name, Title: shown.title, Description: askDescription(a, shown), Args: args,
 	}
 	switch {
 	case a.form.question != nil:
@@ -161,9 +163,35 @@ func (p *protocol) askDraft(a *ask, c *call) adapters.Draft {
 	return adapters.Draft{Subagent: a.th.agent, Event: ev}
 }
 
+// askShown says what an ask shows: the call, or what the request itself names.
+// A command may ask about another one that it starts, about what is typed into it,
+// or about a host; whoever allows the command has not allowed those.
+func (p *protocol) askShown(a *ask, c *call) (tool, jsontext.Value) {
+	if a.method != askCommand {
+		return c.shown, c.args
+	}
+	shown, args := c.shown, c.args
+	if command := a.params.Get("command"); !command.Empty() {
+		it := new(object).str("type", itemCommand).raw("command", command)
+		if cwd := a.params.Get("cwd"); cwd.Given() {
+			it.raw("cwd", cwd)
+		}
+		shown, args = p.describe(rawjson.Value(it.value()))
+	}
+	network := a.params.Get("networkApprovalContext")
+	switch {
+	case network.Get("host").Text() != "":
+		shown.name, shown.title = "network-access", present.Title("Network access to "+present.Code(network.Get("host").Text()))
+		args = new(object).raw("host", network.Get("host").Clean()).raw("call", args).value()
+	case a.params.Get("kind").Text() == "writeStdin":
+		shown.name, shown.title = "write-stdin", present.Title("Type into a command: "+present.CodeCut(a.params.Get("command").Text(), codeLimit))
+	}
+	return shown, args
+}
+
 // askDescription says what is asked for and why Codex asks.
-func askDescription(a *ask, c *call) string {
-	parts := []string{c.shown.description}
+func askDescription(a *ask, shown tool) string {
+	parts := []string{shown.description}
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)
@@ -184,7 +212,7 @@ func askDescription(a *ask, c *call) string {
 	if more := a.params.Get("additionalPermissions"); more.Given() {
 		add("With more permissions: " + present.CodeCut(string(more.Clean()), codeLimit))
 	}
-	return orElse(present.Description(strings.Join(parts, "\n")), c.shown.title)
+	return orElse(present.Description(strings.Join(parts, "\n")), shown.title)
 }
 
 // submitAnswer settles an ask.
