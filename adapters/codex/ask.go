@@ -156,7 +156,8 @@ func (p *protocol) askDraft(a *ask, c *call) adapters.Draft {
 		}
 	default:
 		ev.Options = []contract.PermissionOption{
-			{Decision: contract.AllowOnce, Label: "Allow once"}, {Decision: contract.AllowAlways, Label: "Always allow"},
+			{Decision: contract.AllowOnce, Label: "Allow once"},
+			{Decision: contract.AllowAlways, Label: "Always allow"},
 			{Decision: contract.RejectOnce, Label: "Reject"},
 		}
 	}

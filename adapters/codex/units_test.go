@@ -73,16 +73,21 @@ func TestFileDiffs(t *testing.T) {
 	}{
 		{`{"path":"/w/a","kind":{"type":"add"},"diff":"one\ntwo"}`, contract.FileDiff{
 			Path: "/w/a", Status: contract.ChangeAdded, Additions: 2,
-			Patch: "--- /dev/null\n+++ /w/a\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline at end of file\n"}},
+			Patch: "--- /dev/null\n+++ /w/a\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline at end of file\n",
+		}},
 		{`{"path":"/w/a","kind":{"type":"delete"},"diff":"one\n"}`, contract.FileDiff{
-			Path: "/w/a", Status: contract.ChangeDeleted, Deletions: 1, Patch: "--- /w/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n"}},
+			Path: "/w/a", Status: contract.ChangeDeleted, Deletions: 1, Patch: "--- /w/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n",
+		}},
 		{`{"path":"/w/a","kind":{"type":"update","move_path":null},"diff":"@@ -1 +1 @@\n-hello\n+hallo\n"}`, contract.FileDiff{
-			Path: "/w/a", Status: contract.ChangeModified, Additions: 1, Deletions: 1, Patch: "--- /w/a\n+++ /w/a\n@@ -1 +1 @@\n-hello\n+hallo\n"}},
+			Path: "/w/a", Status: contract.ChangeModified, Additions: 1, Deletions: 1, Patch: "--- /w/a\n+++ /w/a\n@@ -1 +1 @@\n-hello\n+hallo\n",
+		}},
 		{`{"path":"/w/a","kind":{"type":"update","move_path":"/w/b"},"diff":"@@ -1,2 +1,2 @@\n 1\n-2\n+TWO\n\n\nMoved to: /w/b"}`, contract.FileDiff{
 			Path: "/w/b", OldPath: "/w/a", Status: contract.ChangeRenamed, Additions: 1, Deletions: 1,
-			Patch: "--- /w/a\n+++ /w/b\n@@ -1,2 +1,2 @@\n 1\n-2\n+TWO\n"}},
+			Patch: "--- /w/a\n+++ /w/b\n@@ -1,2 +1,2 @@\n 1\n-2\n+TWO\n",
+		}},
 		{`{"path":"/w/a","kind":{"type":"update","move_path":"/w/b"},"diff":"\n\nMoved to: /w/b"}`, contract.FileDiff{
-			Path: "/w/b", OldPath: "/w/a", Status: contract.ChangeRenamed}},
+			Path: "/w/b", OldPath: "/w/a", Status: contract.ChangeRenamed,
+		}},
 	} {
 		got := fileDiffs(parse(t, "["+c.change+"]"))
 		if len(got) != 1 || got[0].Path != c.want.Path || got[0].OldPath != c.want.OldPath || got[0].Status != c.want.Status ||
