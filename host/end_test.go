@@ -64,6 +64,53 @@ func TestIdleWhenRestartsAreUsedUp(t *testing.T) {
 	})
 }
 
+// A configuration that the agent does not answer holds up no abort, and prompts
+// behind it wait for its outcome.
+func TestAbortOvertakesConfiguration(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, child := opened(t, fakeAdapter{}, nil)
+		st.mustSend(contract.Text{Text: "one"})
+		child.want("prompt one")
+		input := Input{Envelope: contract.Envelope{Role: contract.RoleUser, Event: contract.AgentConfigurationChanged{Model: "big"}}}
+		wait, err := st.Begin(t.Context(), input)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st.mustSend(contract.Text{Text: "two"})
+		st.mustSend(contract.Abort{})
+		id := strings.Fields(child.want("configure"))[1]
+		child.want("abort")
+		child.say("done cancelled")
+		synctest.Wait()
+		child.silent()
+		child.say("configured " + id)
+		if err := wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		child.want("prompt two")
+		child.say("done completed")
+		st.Idle(t.Context())
+		// One whose agent goes away is answered too, and holds nothing up then.
+		if wait, err = st.Begin(t.Context(), input); err != nil {
+			t.Fatal(err)
+		}
+		child.want("configure")
+		st.mustSend(contract.Text{Text: "three"})
+		child.die(adapters.ExitStatus{Code: 1})
+		if err := wait(t.Context()); err == nil {
+			t.Error("wait = nil for an agent that is gone, want an error")
+		}
+		next := <-st.children
+		next.want("open")
+		next.say("opened native-1")
+		next.want("prompt three")
+		next.say("done completed")
+		st.Idle(t.Context())
+		check(t, st.end(), "user:one", "turn-start", "user:two", "abort", "turn-end:cancelled",
+			"turn-start", "turn-end:completed", "user:three", "service:reconnect:", "turn-start", "turn-end:completed")
+	})
+}
+
 // Kill waits for nobody: no abort, no grace.
 func TestKill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

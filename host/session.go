@@ -58,6 +58,8 @@ type Session struct {
 	waiting map[string]func(adapters.Outcome)
 	idle    []func() // called when nothing is under way
 	alarm   alarm
+	// configuring counts the configurations that the agent has not answered.
+	configuring int
 	// shutting says that the child was told goodbye, gaveUp that it is being
 	// stopped because it cannot be worked with.
 	shutting, gaveUp bool
@@ -179,6 +181,12 @@ func (s *Session) Idle(ctx context.Context) error {
 
 // await posts start, which calls done once, now or later on the loop.
 func (s *Session) await(ctx context.Context, start func(done func(error))) error {
+	return s.begin(start)(ctx)
+}
+
+// begin is await in two steps: when it returns, start has its place behind all
+// that was posted before; wait waits for done.
+func (s *Session) begin(start func(done func(error))) (wait func(context.Context) error) {
 	res := make(chan error, 1)
 	done := func(err error) {
 		select {
@@ -187,20 +195,22 @@ func (s *Session) await(ctx context.Context, start func(done func(error))) error
 		}
 	}
 	if !s.inbox.post(func() { start(done) }) {
-		return ErrOver
+		return func(context.Context) error { return ErrOver }
 	}
-	select {
-	case err := <-res:
-		return err
-	case <-s.done:
+	return func(ctx context.Context) error {
 		select {
 		case err := <-res:
 			return err
-		default:
-			return ErrOver
+		case <-s.done:
+			select {
+			case err := <-res:
+				return err
+			default:
+				return ErrOver
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }
 
@@ -220,15 +230,30 @@ func (s *Session) Op(ctx context.Context, name string, params jsontext.Value) (j
 // bypassPermissions without the local opt-in is refused before the agent hears
 // of it, and the try is audited.
 func (s *Session) Configure(ctx context.Context, c adapters.Configure, by contract.DecisionBy) error {
+	wait, err := s.beginConfigure(c, by)
+	if err != nil {
+		return err
+	}
+	return wait(ctx)
+}
+
+// beginConfigure is Configure that does not wait for the agent. Prompts that come
+// after it wait for its outcome: they are meant for the new configuration.
+func (s *Session) beginConfigure(c adapters.Configure, by contract.DecisionBy) (wait func(context.Context) error, err error) {
 	if c.Mode == contract.ModeBypassPermissions && s.cfg.Mediator != nil {
 		if err := s.cfg.Mediator.SetMode(s.cfg.ID, c.Mode, by); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return s.await(ctx, func(done func(error)) {
+	return s.begin(func(done func(error)) {
 		c.ID = s.commandID()
-		s.command(c, func(o adapters.Outcome) { done(outcomeError(o)) }, done)
-	})
+		s.configuring++
+		over := func(err error) {
+			s.configuring--
+			done(err)
+		}
+		s.command(c, func(o adapters.Outcome) { over(outcomeError(o)) }, over)
+	}), nil
 }
 
 // Meta is a snapshot of what is known about the session.

@@ -43,14 +43,27 @@ func (s *Session) Submit(ctx context.Context, in Input) error {
 	case contract.PermissionResponse:
 		return s.decide(ctx, in.Envelope.ID, ev, in.By)
 	case contract.AgentConfigurationChanged:
-		return s.Configure(ctx, adapters.Configure{
-			Mode: ev.PermissionMode, Model: ev.Model, ThinkingLevel: ev.ThinkingLevel, Sandbox: ev.Sandbox,
-		}, in.By)
+		return s.Configure(ctx, configureOf(ev), in.By)
 	case nil:
 		return errors.New("ev: want an event, got none")
 	default:
 		return fmt.Errorf("ev.t: want text, file, abort, permission-response or agent-configuration-changed, got %q", ev.EventType())
 	}
+}
+
+// Begin is Submit for whoever reads one input after the other: a configuration,
+// which the agent may take long to confirm, takes its place among the inputs, and
+// wait tells its outcome. Else a person's abort would wait behind it. For any
+// other input wait is nil.
+func (s *Session) Begin(ctx context.Context, in Input) (wait func(context.Context) error, err error) {
+	if ev, ok := in.Envelope.Event.(contract.AgentConfigurationChanged); ok {
+		return s.beginConfigure(configureOf(ev), in.By)
+	}
+	return nil, s.Submit(ctx, in)
+}
+
+func configureOf(ev contract.AgentConfigurationChanged) adapters.Configure {
+	return adapters.Configure{Mode: ev.PermissionMode, Model: ev.Model, ThinkingLevel: ev.ThinkingLevel, Sandbox: ev.Sandbox}
 }
 
 func (s *Session) takeText(in Input, ev contract.Text) error {

@@ -42,6 +42,9 @@ func (s *Session) pump() {
 			}
 			s.failQueue()
 		case open:
+			if s.configuring > 0 {
+				return // they are meant for what comes of it
+			}
 			p := s.queue[0]
 			s.queue = slices.Delete(s.queue, 0, 1)
 			s.prompt(p)

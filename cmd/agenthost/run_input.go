@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
@@ -33,8 +35,10 @@ func readPrompt(in io.Reader) (string, error) {
 // feeder sends what a person types or pipes to a session.
 type feeder struct {
 	session *host.Session
-	err     io.Writer
 	queue   bool
+
+	mu  sync.Mutex
+	err io.Writer // guarded by mu
 }
 
 // prompt sends one prompt with its files.
@@ -82,18 +86,26 @@ func (f *feeder) lines(ctx context.Context, in io.Reader, ready func()) error {
 // is none, or that the session does not take, is reported with its number and
 // the rest goes on: a person's other inputs must not be lost with it.
 func (f *feeder) envelopes(ctx context.Context, in io.Reader) error {
+	var late sync.WaitGroup
+	defer late.Wait()
 	r := bufio.NewReaderSize(in, 64<<10)
 	for n := 1; ; n++ {
 		line, dropped, err := readLine(r, maxInputLine)
 		if dropped > 0 {
-			fmt.Fprintf(f.err, "agenthost: standard input, line %d: want at most %d bytes, got %d; send a file with --file\n", n, maxInputLine, dropped)
+			f.report(n, fmt.Errorf("want at most %d bytes, got %d; send a file with --file", maxInputLine, dropped))
 		}
-		if len(strings.TrimSpace(string(line))) > 0 {
-			if err := f.envelope(ctx, line); err != nil {
-				if errors.Is(err, host.ErrOver) || ctx.Err() != nil {
-					return err
-				}
-				fmt.Fprintf(f.err, "agenthost: standard input, line %d: %v\n", n, err)
+		if len(bytes.TrimSpace(line)) > 0 {
+			wait, err := f.envelope(ctx, line)
+			if errors.Is(err, host.ErrOver) || ctx.Err() != nil {
+				return err
+			}
+			f.report(n, err)
+			if wait != nil {
+				late.Go(func() {
+					if err := wait(ctx); ctx.Err() == nil {
+						f.report(n, err)
+					}
+				})
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -103,6 +115,16 @@ func (f *feeder) envelopes(ctx context.Context, in io.Reader) error {
 			return err
 		}
 	}
+}
+
+// report tells what is wrong with a line of input, if anything is.
+func (f *feeder) report(line int, err error) {
+	if err == nil || errors.Is(err, host.ErrOver) {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	fmt.Fprintf(f.err, "agenthost: standard input, line %d: %v\n", line, err)
 }
 
 // maxInputLine is the longest line of envelopes taken, in bytes: a prompt of the
@@ -131,12 +153,12 @@ func readLine(r *bufio.Reader, limit int) (line []byte, dropped int64, err error
 	}
 }
 
-func (f *feeder) envelope(ctx context.Context, line []byte) error {
+func (f *feeder) envelope(ctx context.Context, line []byte) (wait func(context.Context) error, err error) {
 	env, err := decodeInput(line)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return f.session.Submit(ctx, host.Input{
+	return f.session.Begin(ctx, host.Input{
 		Envelope: env, Queue: f.queue,
 		By: contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI},
 	})
