@@ -144,6 +144,8 @@ func (r *runner) run(prompt string, hasPrompt bool) error {
 
 // feed sends all input and waits until its turns are over.
 func (r *runner) feed(ctx context.Context, prompt string, hasPrompt bool) error {
+	// The agent is starting, which takes longer.
+	proc.Trim()
 	if err := r.session.Opened(ctx); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func runShim(socket *os.File) int {
 	_ = sendMessage(socket, msgStarted, pid)
 	s := &shim{pid: pid}
 	go s.obey(socket)
-	trim()
+	Trim()
 	if status, ok := s.wait(); ok {
 		_ = sendMessage(socket, msgExited, int(status))
 	}

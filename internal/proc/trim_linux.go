@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trim gives back the pages of the executable that starting it has touched: a
-// shim is the whole program, but of it needs hardly anything any more. What it
-// does need comes back from the page cache. It makes a shim three to four times
-// smaller.
-func trim() {
+// Trim gives back the pages of the executable that starting this program has
+// touched. A program that has come to wait for others needs few of them any more,
+// and what it does need comes back from the page cache. It makes a shim three to
+// four times smaller, and a host by a third. It takes some milliseconds.
+func Trim() {
 	smaps, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return
