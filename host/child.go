@@ -87,7 +87,7 @@ func (p *process) Exit() adapters.ExitStatus {
 	e := p.child.Exit()
 	s := adapters.ExitStatus{Code: e.Code, Stderr: p.child.StderrTail()}
 	if e.Signal != 0 {
-		s.Signal = e.Signal.String()
+		s.Signal = proc.SignalName(e.Signal)
 	}
 	if e.Err != nil {
 		s.Err = e.Err.Error()

@@ -96,6 +96,8 @@ func (p *fakeProtocol) Receive(_ time.Time, f adapters.Frame) (adapters.Step, er
 		return adapters.Step{Facts: &adapters.Facts{NativeSession: arg}, Done: []adapters.Outcome{{ID: openID}}}, nil
 	case "refused":
 		return adapters.Step{Done: []adapters.Outcome{{ID: openID, Err: &contract.Error{Code: contract.CodeAuthRequired, Message: rest}}}}, nil
+	case "unknown-session":
+		return adapters.Step{Done: []adapters.Outcome{{ID: openID, Err: &contract.Error{Code: contract.CodeSessionNotFound, Message: "no such session"}}}}, nil
 	case "text":
 		return emit(contract.Text{Text: rest})
 	case "delta":
@@ -131,8 +133,14 @@ func (p *fakeProtocol) Receive(_ time.Time, f adapters.Frame) (adapters.Step, er
 
 func (p *fakeProtocol) Tick(time.Time) adapters.Step { return adapters.Step{} }
 
-// Exit leaves the turn open: the host's safety net must end it.
-func (p *fakeProtocol) Exit(time.Time, adapters.ExitStatus) adapters.Step { return adapters.Step{} }
+// Exit leaves the turn open: the host's safety net must end it. It recognises an
+// agent that wants a login.
+func (p *fakeProtocol) Exit(_ time.Time, s adapters.ExitStatus) adapters.Step {
+	if strings.Contains(s.Stderr, "log in") {
+		return adapters.Step{Done: []adapters.Outcome{{ID: openID, Err: &contract.Error{Code: contract.CodeAuthRequired, Message: s.Stderr}}}}
+	}
+	return adapters.Step{}
+}
 
 // fakeChild is a process that the test plays.
 type fakeChild struct {

@@ -159,10 +159,27 @@ func (s *Session) opened(o adapters.Outcome) {
 		s.log.Info("session open", "session", s.cfg.ID, "native", s.meta.Facts.NativeSession)
 		return
 	}
+	if s.forgotten(o.Err) {
+		s.stopChild() // and exited starts a new one
+		return
+	}
 	s.meta.OpenError = o.Err
 	s.service(contract.ServiceError, o.Err.Code, "The agent's session could not be opened: "+o.Err.Message)
 	s.failQueue()
 	s.stop()
+}
+
+// forgotten reports whether an agent that was started again does not know its
+// own session, because it died before it had saved it. The next start is a new
+// one: a prompt that waits is worth more than a memory that is gone.
+func (s *Session) forgotten(cause *contract.Error) bool {
+	if s.restart == 0 || s.cfg.Options.Resume == "" || cause.Code != contract.CodeSessionNotFound {
+		return false
+	}
+	s.cfg.Options.Resume, s.meta.Facts.NativeSession = "", ""
+	s.service(contract.ServiceNotice, cause.Code, "The agent had not saved its session when it ended; it starts anew and does not know what was said before.")
+	s.anew = true
+	return true
 }
 
 // exited ends what the child left open and decides how it goes on.
@@ -176,10 +193,11 @@ func (s *Session) exited() {
 	s.cfg.Record.Exit(now(), status)
 	s.log.Info("agent exited", "session", s.cfg.ID, "code", status.Code, "signal", status.Signal)
 	s.closeAsks(contract.ByExit)
-	s.apply(s.proto.Exit(now(), status))
+	step := s.proto.Exit(now(), status)
+	s.apply(step)
 	s.settleTurn(status, was)
-	if was == opening {
-		s.failOpen(status)
+	if was == opening && !s.anew {
+		s.failOpen(step, status)
 	}
 	cause := exitError(status)
 	for id, got := range s.waiting {
@@ -191,10 +209,11 @@ func (s *Session) exited() {
 	switch {
 	case was == closing || s.broken != nil:
 		s.end()
-	case was == opening:
+	case was == opening && !s.anew:
 		s.failQueue()
 		s.end()
 	}
+	s.anew = false
 }
 
 // settleTurn is the safety net under the Protocol: whatever it did on Exit,
@@ -230,12 +249,24 @@ func exitError(status adapters.ExitStatus) *contract.Error {
 	return &contract.Error{Code: contract.CodeAgentExited, Message: msg}
 }
 
-func (s *Session) failOpen(status adapters.ExitStatus) {
-	if s.meta.OpenError == nil {
-		s.meta.OpenError = exitError(status)
-		s.meta.OpenError.Code = contract.CodeStartFailed
-		s.service(contract.ServiceError, contract.CodeStartFailed, "The agent could not be started: "+s.meta.OpenError.Message)
+// failOpen tells why the agent ended before its session was open: what the
+// Protocol makes of it, else how the process ended.
+func (s *Session) failOpen(step adapters.Step, status adapters.ExitStatus) {
+	if s.meta.OpenError != nil {
+		return
 	}
+	s.meta.OpenError = exitError(status)
+	s.meta.OpenError.Code = contract.CodeStartFailed
+	for _, o := range step.Done {
+		if o.ID == openID && o.Err != nil {
+			s.meta.OpenError = o.Err
+		}
+	}
+	if s.forgotten(s.meta.OpenError) {
+		s.meta.OpenError = nil
+		return
+	}
+	s.service(contract.ServiceError, s.meta.OpenError.Code, "The agent could not be started: "+s.meta.OpenError.Message)
 }
 
 // revive starts an agent that died again, with its own session when it has one.

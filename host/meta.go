@@ -117,7 +117,8 @@ func replaceFile(path string, data []byte) error {
 }
 
 // Find returns the metadata of the session in stateDir that ref names: an id, a
-// unique prefix of one, a native id, or "last" for the newest. dir, when not
+// unique prefix of one, a native id, or "last" for the newest that an agent opened:
+// what failed to start cannot be gone on with. dir, when not
 // empty, restricts "last" to that working directory.
 func Find(stateDir, ref, dir string) (Meta, error) {
 	all, err := List(stateDir)
@@ -127,7 +128,7 @@ func Find(stateDir, ref, dir string) (Meta, error) {
 	var found []Meta
 	for _, m := range all {
 		switch {
-		case ref == "last" && (dir == "" || m.Dir == dir):
+		case ref == "last" && m.Facts.NativeSession != "" && (dir == "" || m.Dir == dir):
 			return m, nil
 		case m.ID == ref || m.Facts.NativeSession == ref:
 			return m, nil

@@ -63,6 +63,8 @@ type Session struct {
 	// shutting says that the child was told goodbye, gaveUp that it is being
 	// stopped because it cannot be worked with.
 	shutting, gaveUp bool
+	// anew says that the child is being replaced by one with a new session.
+	anew bool
 	// hurry makes the stop of the child that is under way a kill; nil when none is.
 	hurry context.CancelFunc
 

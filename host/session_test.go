@@ -397,3 +397,44 @@ func TestStartErrors(t *testing.T) {
 		t.Errorf("Start = %v, want NotStartedError with the way to install it", err)
 	}
 }
+
+// An agent that died before it had saved its session starts with a new one, and
+// the prompt that waits is answered.
+func TestAgentForgotItsSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c := opened(t, fakeAdapter{}, nil)
+		st.mustSend(contract.Text{Text: "work"})
+		c.want("prompt work")
+		c.die(adapters.ExitStatus{Code: -1, Signal: "SIGKILL"})
+		st.Idle(t.Context())
+		st.mustSend(contract.Text{Text: "next"})
+		c = <-st.children
+		c.want("open")
+		c.say("unknown-session")
+		c = <-st.children
+		c.want("open")
+		c.say("opened native-2")
+		c.want("prompt next")
+		c.say("done completed")
+		st.Idle(t.Context())
+		if got := []string{st.argv[1][1], st.argv[2][1]}; !slices.Equal(got, []string{"--resume=native-1", "--resume="}) {
+			t.Errorf("started again with %q", got)
+		}
+		check(t, st.end(), "user:work", "turn-start", "turn-end:failed:agent-exited", "user:next", "service:reconnect:",
+			"service:notice:session-not-found", "service:reconnect:", "turn-start", "turn-end:completed")
+	})
+}
+
+// What the Protocol makes of an agent that ends in its handshake is told.
+func TestExitInHandshakeSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c := newStage(t, fakeAdapter{}, nil)
+		c.die(adapters.ExitStatus{Code: 52, Stderr: "please log in"})
+		var open *OpenError
+		if err := st.Opened(t.Context()); !errors.As(err, &open) || open.Cause.Code != contract.CodeAuthRequired {
+			t.Errorf("Opened = %v, want auth-required", err)
+		}
+		<-st.Done()
+		check(t, st.stream(), "service:error:auth-required")
+	})
+}
