@@ -24,8 +24,8 @@ var allowed = map[string][]string{
 	"host/stamp":        {"contract", "adapters", "adapters/present"}, // drafts become envelopes here
 	"journal":           {"contract"},
 	"permission":        {"contract"},
-	"internal/terminal": {"internal/proc"},
-	"config":            {"internal/redact"}, // what is shown has no secrets
+	"internal/terminal": {"internal/proc", "internal/childenv"}, // commands get the agent's environment
+	"config":            {"internal/redact"},                    // what is shown has no secrets
 	"internal/proc":     {},
 	"internal/jsonrpc":  {"internal/rawjson"},
 }
