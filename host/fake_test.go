@@ -43,6 +43,7 @@ type fakeProtocol struct {
 	open    bool // a turn
 	aborted bool
 	pending []string // prompts that no turn has taken up
+	steers  []string // ids, in order
 }
 
 func (p *fakeProtocol) Capabilities() []session.Capability {
@@ -71,6 +72,7 @@ func (p *fakeProtocol) Submit(_ time.Time, c adapters.Command) (adapters.Step, e
 		step.Emit = []adapters.Draft{{Event: contract.TurnStart{}, Prompts: []string{c.ID}}}
 		return step, nil
 	case adapters.Steer:
+		p.steers = append(p.steers, c.ID)
 		return adapters.Step{Write: writeWords("steer", c.Text)}, nil
 	case adapters.Abort:
 		p.aborted = true
@@ -96,6 +98,10 @@ func (p *fakeProtocol) Receive(_ time.Time, f adapters.Frame) (adapters.Step, er
 		return adapters.Step{Facts: &adapters.Facts{NativeSession: arg}, Done: []adapters.Outcome{{ID: openID}}}, nil
 	case "refused":
 		return adapters.Step{Done: []adapters.Outcome{{ID: openID, Err: &contract.Error{Code: contract.CodeAuthRequired, Message: rest}}}}, nil
+	case "late":
+		id := p.steers[0]
+		p.steers = p.steers[1:]
+		return adapters.Step{Done: []adapters.Outcome{{ID: id, Err: &contract.Error{Code: contract.CodeTimeout, Message: "too late"}}}}, nil
 	case "unknown-session":
 		return adapters.Step{Done: []adapters.Outcome{{ID: openID, Err: &contract.Error{Code: contract.CodeSessionNotFound, Message: "no such session"}}}}, nil
 	case "text":

@@ -102,9 +102,11 @@ func TestSteer(t *testing.T) {
 		c.want("prompt work")
 		st.mustSend(contract.Text{Text: "faster", Steer: true})
 		c.want("steer faster")
-		c.say("done completed")
+		st.mustSend(contract.Text{Text: "and better", Steer: true})
+		c.want("steer and better")
+		c.say("late", "done completed")
 		st.Idle(t.Context())
-		check(t, st.end(), "user:work", "turn-start", "user:faster!", "turn-end:completed")
+		check(t, st.end(), "user:work", "turn-start", "user:faster!", "user:and better!", "service:notice:timeout", "turn-end:completed")
 	})
 }
 

@@ -99,8 +99,15 @@ func (s *Session) steer(in Input, ev contract.Text, files []adapters.Attachment)
 		return err
 	}
 	s.files = nil
+	s.turn.steers = append(s.turn.steers, id)
+	s.waitOutcome(id, func(o adapters.Outcome) {
+		if o.Err != nil {
+			s.service(contract.ServiceNotice, o.Err.Code, "A message to the running turn did not reach the agent: "+o.Err.Message)
+		}
+	})
 	if err := s.submit(adapters.Steer{ID: id, Text: ev.Text, Files: files}); err != nil {
 		// It is in the stream, so it must not be lost: it becomes the next prompt.
+		delete(s.waiting, id)
 		s.log.Warn("steering", "err", err)
 		s.queue = append(s.queue, adapters.Prompt{ID: id, Text: ev.Text, Files: files})
 	}

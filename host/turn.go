@@ -13,6 +13,9 @@ type turn struct {
 	// sent are prompts that were submitted and not taken up yet; taken are the
 	// ones that the open turn takes up.
 	sent, taken []string
+	// steers are the messages to the open turn; nobody waits for their outcome
+	// when it is over.
+	steers []string
 	// aborting says that the open turn was aborted.
 	aborting bool
 	// refused is why the open turn is to count as failed, nil when it is not.
@@ -139,6 +142,10 @@ func (s *Session) quiet() {
 func (s *Session) turnEnded(status contract.TurnStatus) {
 	s.sync()
 	s.turn.taken = nil
+	for _, id := range s.turn.steers {
+		delete(s.waiting, id)
+	}
+	s.turn.steers = nil
 	s.turn.aborting = false
 	s.turn.ended++
 	s.turn.last = status
