@@ -73,7 +73,11 @@ func (s *screen) menu() {
 	if s.canEdit() {
 		keys = append(keys, "e edit")
 	}
-	s.printf("%s ", strings.Join(append(keys, "d all of it", "? why"), " · "))
+	keys = append(keys, "d all of it", "? why")
+	if !s.Raw {
+		keys[len(keys)-1] += ", and Enter:"
+	}
+	s.printf("%s ", strings.Join(keys, " · "))
 }
 
 // why writes the verdict part by part.
