@@ -79,11 +79,14 @@ func printJSON(w interface{ Write([]byte) (int, error) }, v any) error {
 
 func printAgents(st *streams, infos []agentInfo) error {
 	tw := tabwriter.NewWriter(st.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "AGENT\tVERSION\tCAPABILITIES\tPATH")
+	fmt.Fprintln(tw, "AGENT\tVERSION\tCAPABILITIES\tPATH, OR HOW TO INSTALL IT")
 	for _, a := range infos {
 		version, path := a.Version, a.Path
-		if !a.Installed {
+		switch {
+		case !a.Installed:
 			version, path = "not installed", a.Install
+		case version == "":
+			version = "unknown"
 		}
 		var caps []string
 		for _, c := range a.Capabilities {

@@ -48,14 +48,14 @@ func usage(mend, format string, args ...any) error {
 func run(args []string, io *streams) int {
 	root := newRoot(io)
 	root.SetArgs(args)
-	err := root.Execute()
+	cmd, err := root.ExecuteC()
 	if err == nil {
 		return exitOK
 	}
 	var p *problem
 	if !errors.As(err, &p) {
 		// Cobra's own errors are about flags and arguments.
-		p = &problem{code: exitUsage, what: err.Error(), mend: "see agenthost --help"}
+		p = &problem{code: exitUsage, what: err.Error(), mend: mend(cmd, args)}
 	}
 	if p.what != "" {
 		fmt.Fprintf(io.err, "agenthost: %s\n", p.what)
@@ -64,6 +64,17 @@ func run(args []string, io *streams) int {
 		fmt.Fprintf(io.err, "  %s\n", p.mend)
 	}
 	return p.code
+}
+
+// mend says where help is for a command line that cobra did not take: the command
+// that was probably meant, else the help of the one that was named.
+func mend(cmd *cobra.Command, args []string) string {
+	for _, arg := range args {
+		if near := cmd.SuggestionsFor(arg); len(near) > 0 && !cmd.HasParent() {
+			return "did you mean agenthost " + near[0] + "?"
+		}
+	}
+	return "see " + cmd.CommandPath() + " --help"
 }
 
 // newRoot builds the command tree.
@@ -86,8 +97,9 @@ in a journal, and lets a person decide what they may do.`,
 	root.SetIn(io.in)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
+	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.PersistentFlags().String("config", "", "configuration file (default $XDG_CONFIG_HOME/agenthost/config.yaml)")
+	root.PersistentFlags().String("config", "", "configuration `FILE` (default $XDG_CONFIG_HOME/agenthost/config.yaml)")
 	root.AddCommand(
 		newRun(io), newAgents(io), newSessions(io), newValidate(io), newReplay(io),
 		newPolicy(io), newGrants(io), newConfig(io), newDev(io), newVersion(io),

@@ -39,6 +39,6 @@ line printed is the base URL, the rest the variables that each agent needs.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "address to listen on, loopback only")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDRESS` to listen on, loopback only")
 	return cmd
 }

@@ -89,12 +89,12 @@ func newPolicyExplain(st *streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error { return f.explain(cmd, st, args) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.policy, "policy", "", "policy file (default: the config's rules)")
-	fl.StringVar(&f.tool, "tool", "", "tool, like bash")
-	fl.StringVar(&f.args, "args", "", "its arguments, a JSON object")
-	fl.StringVar(&f.cwd, "cwd", "", "directory of the session (default: this one)")
-	fl.StringVar(&f.agent, "agent", "", "agent that asks")
-	fl.StringVar(&f.mode, "mode", "", "permission mode of the session")
+	fl.StringVar(&f.policy, "policy", "", "policy `FILE` (default: the config's rules)")
+	fl.StringVar(&f.tool, "tool", "", "`TOOL`, like bash")
+	fl.StringVar(&f.args, "args", "", "its arguments, a `JSON` object")
+	fl.StringVar(&f.cwd, "cwd", "", "`DIR` of the session (default: this one)")
+	fl.StringVar(&f.agent, "agent", "", "`AGENT` that asks")
+	fl.StringVar(&f.mode, "mode", "", "permission `MODE` of the session")
 	fl.BoolVar(&f.json, "json", false, "print JSON")
 	return cmd
 }
@@ -160,7 +160,7 @@ func newPolicyTest(st *streams) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&file, "policy", "", "policy file (default: the config's rules)")
+	cmd.Flags().StringVar(&file, "policy", "", "policy `FILE` (default: the config's rules)")
 	return cmd
 }
 
@@ -224,7 +224,7 @@ func withGrants(cmd *cobra.Command, f func(*grant.Store) error) error {
 		return err
 	}
 	if err := os.MkdirAll(cfg.StateDir, 0o700); err != nil {
-		return usage("make it writable, or set state_dir", "state directory: %v", err)
+		return usage("make it writable, or set stateDir", "state directory: %v", err)
 	}
 	g, err := openGrants(cfg.StateDir)
 	if err != nil {

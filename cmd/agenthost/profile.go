@@ -9,13 +9,13 @@ import (
 )
 
 func addProfile(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "profile", "extended", "extended, or strict: only what the protocol's draft has")
+	cmd.Flags().StringVar(to, "profile", "extended", "`NAME` of the fields shown: extended, or strict: only what the protocol's draft has")
 }
 
 func parseProfile(name string) (contract.Profile, error) {
 	p, err := contract.ParseProfile(name)
 	if err != nil {
-		return "", usage("use extended or strict", "--profile: %v", err)
+		return "", usage("use extended or strict", "--%v", err)
 	}
 	return p, nil
 }

@@ -37,7 +37,7 @@ and the exit code is 1.`,
 		},
 	}
 	addProfile(cmd, &profile)
-	cmd.Flags().StringVar(&agent, "agent", "", "agent whose translator to use (default: the transcript's)")
+	cmd.Flags().StringVar(&agent, "agent", "", "`AGENT` whose translator to use (default: the transcript's)")
 	return cmd
 }
 

@@ -39,14 +39,16 @@ input and output.
 
 Exit codes: 0 turn completed, 1 turn failed, 2 usage or config, 3 agent not
 installed, not logged in or would not start, 4 refused ask with --on-ask fail,
-5 time-out, 130 SIGINT, 143 SIGTERM.`,
+5 time-out, 130 SIGINT, 143 SIGTERM, 141 nobody reads the output.`,
 		Example: `  agenthost run gemini -p "explain main.go"
   git diff | agenthost run claude -p - --allow 'bash(go vet *)'
   agenthost run opencode --input envelopes --output envelopes --on-ask wait
   agenthost run gemini --resume last -p "go on"
   agenthost run acp -p hello -- my-agent --acp`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("agenthost agents lists them", "want the name of an agent, like agenthost run gemini")
+			}
 			dash := cmd.ArgsLenAtDash()
 			if dash < 0 {
 				dash = len(args)
@@ -70,37 +72,37 @@ installed, not logged in or would not start, 4 refused ask with --on-ask fail,
 func (f *runFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVarP(&f.prompt, "prompt", "p", "", "the prompt of one turn; - reads it from standard input")
-	fl.StringVar(&f.input, "input", "text", "text, or envelopes: standard input is a stream of v2 user envelopes")
-	fl.StringVar(&f.output, "output", "text", "text, envelopes or events (NDJSON, flushed per line)")
+	fl.StringVarP(&f.prompt, "prompt", "p", "", "the prompt of one turn; `TEXT` - reads it from standard input")
+	fl.StringVar(&f.input, "input", "text", "`FORM` of standard input: text, or envelopes (v2 user envelopes, one a line)")
+	fl.StringVar(&f.output, "output", "text", "`FORM` of the output: text, envelopes or events (NDJSON, flushed per line)")
 	addProfile(cmd, &f.profile)
-	fl.Int64Var(&f.from, "from", -1, "first position to print of a resumed session (default: only what is new)")
-	fl.StringVar(&f.cwd, "cwd", "", "working directory of the agent (default: this one)")
-	fl.StringVar(&f.model, "model", "", "model")
-	fl.StringVar(&f.thinking, "thinking", "", "thinking level")
-	fl.StringVar(&f.mode, "mode", "", "permission mode: default, acceptEdits, plan or bypassPermissions")
+	fl.Int64Var(&f.from, "from", -1, "first position `N` to print of a resumed session; -1 for only what is new")
+	fl.StringVar(&f.cwd, "cwd", "", "working directory `DIR` of the agent (default: this one)")
+	fl.StringVar(&f.model, "model", "", "`NAME` of the model")
+	fl.StringVar(&f.thinking, "thinking", "", "thinking `LEVEL`")
+	fl.StringVar(&f.mode, "mode", "", "permission `MODE`: default, acceptEdits, plan or bypassPermissions")
 	fl.BoolVar(&f.allowBypass, "allow-bypass", false, "let this session be switched to bypassPermissions")
 	fl.BoolVar(&f.sandbox, "sandbox", false, "use the agent's own sandbox")
-	fl.StringArrayVar(&f.allow, "allow", nil, "allow RULE, like 'bash(git status *)' (repeatable)")
-	fl.StringArrayVar(&f.ask, "ask", nil, "ask for RULE (repeatable)")
-	fl.StringArrayVar(&f.deny, "deny", nil, "deny RULE (repeatable)")
-	fl.StringVar(&f.policy, "policy", "", "policy file")
-	fl.StringVar(&f.onAsk, "on-ask", "", "what an ask does that no rule decides: wait, deny, fail or prompt")
-	fl.StringVar(&f.resume, "resume", "", "go on with a session: its id, a prefix, last, or the agent's own id")
+	fl.StringArrayVar(&f.allow, "allow", nil, "allow `RULE`, like 'bash(git status *)' (repeatable)")
+	fl.StringArrayVar(&f.ask, "ask", nil, "ask for `RULE` (repeatable)")
+	fl.StringArrayVar(&f.deny, "deny", nil, "deny `RULE` (repeatable)")
+	fl.StringVar(&f.policy, "policy", "", "policy `FILE`")
+	fl.StringVar(&f.onAsk, "on-ask", "", "`WHAT` an ask does that no rule decides: wait, deny, fail or prompt")
+	fl.StringVar(&f.resume, "resume", "", "go on with `SESSION`: its id, a prefix, last, or the agent's own id")
 	fl.BoolVar(&f.cont, "continue", false, "go on with the newest session of this directory")
-	fl.StringVar(&f.fork, "fork", "", "branch off a session: ID or ID@ORIGIN")
-	fl.StringArrayVar(&f.images, "image", nil, "picture to send with the prompt (repeatable)")
-	fl.StringArrayVar(&f.files, "file", nil, "file to send with the prompt (repeatable)")
-	fl.StringArrayVar(&f.dirs, "add-dir", nil, "further directory the agent may work in (repeatable)")
-	fl.StringVar(&f.systemPrompt, "system-prompt", "", "text to append to the agent's system prompt")
-	fl.IntVar(&f.maxTurns, "max-turns", 0, "limit of the agent's steps, for agents that have one")
-	fl.Float64Var(&f.budget, "max-budget", 0, "limit of the cost in USD, for agents that have one")
-	fl.DurationVar(&f.timeout, "timeout", 0, "stop after this time")
-	fl.StringVar(&f.title, "title", "", "name of the session")
-	fl.StringVar(&f.command, "command", "", "start this command instead of the agent's own")
-	fl.StringArrayVar(&f.env, "env", nil, "K=V to set in the agent's environment (repeatable)")
-	fl.StringArrayVar(&f.passEnv, "pass-env", nil, "variables to pass to the agent, a glob (repeatable)")
-	fl.StringVar(&f.record, "record", "", "write a transcript of the agent's output to this file")
+	fl.StringVar(&f.fork, "fork", "", "branch off `SESSION`: ID or ID@ORIGIN")
+	fl.StringArrayVar(&f.images, "image", nil, "picture `FILE` to send with the prompt (repeatable)")
+	fl.StringArrayVar(&f.files, "file", nil, "`FILE` to send with the prompt (repeatable)")
+	fl.StringArrayVar(&f.dirs, "add-dir", nil, "further directory `DIR` the agent may work in (repeatable)")
+	fl.StringVar(&f.systemPrompt, "system-prompt", "", "`TEXT` to append to the agent's system prompt")
+	fl.IntVar(&f.maxTurns, "max-turns", 0, "limit `N` of the agent's steps, for agents that have one")
+	fl.Float64Var(&f.budget, "max-budget", 0, "limit of the cost in `USD`, for agents that have one")
+	fl.DurationVar(&f.timeout, "timeout", 0, "stop after this `TIME`, like 10m")
+	fl.StringVar(&f.title, "title", "", "`NAME` of the session")
+	fl.StringVar(&f.command, "command", "", "start `COMMAND` instead of the agent's own")
+	fl.StringArrayVar(&f.env, "env", nil, "`NAME=VALUE` to set in the agent's environment (repeatable)")
+	fl.StringArrayVar(&f.passEnv, "pass-env", nil, "variables to pass to the agent, a `GLOB` (repeatable)")
+	fl.StringVar(&f.record, "record", "", "write a transcript of the agent's output to `FILE`")
 	cmd.MarkFlagsMutuallyExclusive("resume", "continue", "fork")
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -31,6 +32,9 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, sessionID stri
 	if err != nil {
 		return nil, usage("see docs/permissions.md for the rules", "%v", err)
 	}
+	for _, w := range policy.Check(rules).Warnings {
+		fmt.Fprintln(st.err, "agenthost: warning:", w)
+	}
 	if f.onAsk == string(policy.OnAskPrompt) && (!asksHere(st) || f.input != "text") {
 		return nil, usage("use --on-ask wait, deny or fail", "--on-ask prompt: there is no terminal to ask at")
 	}
@@ -54,11 +58,11 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, sessionID stri
 func policyFile(path string, env policy.Env) (*policy.Policy, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usage("name a readable policy file", "--policy: %v", err)
+		return nil, usage("name a readable policy file", "%v", err)
 	}
 	p, err := policy.Parse(data, env)
 	if err != nil {
-		return nil, usage("agenthost policy check FILE says more", "--policy %s: %v", path, err)
+		return nil, usage("see docs/permissions.md for its form", "policy %s: %v", path, err)
 	}
 	return p, nil
 }
