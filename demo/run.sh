@@ -13,6 +13,16 @@ make -s build
 say "Installing the agent (Gemini CLI, pinned)"
 (cd demo/agent && { [ -d node_modules ] && [ node_modules -nt package-lock.json ] || npm ci --no-audit --no-fund --loglevel=error; })
 
+# run PROMPT FLAGS... runs one turn, and shows the command for it before.
+run() {
+  local prompt=$1
+  shift
+  printf '$ agenthost run gemini -p "%s"' "${prompt%%$'\n'*}" >&2
+  printf " '%s'" "$@" | sed "s/'\(--[a-z-]*\|[a-z]*\)'/\1/g" >&2
+  printf '\n  (starting Gemini CLI takes some seconds)\n' >&2
+  "$root/bin/agenthost" run gemini --cwd "$demo/work" -p "$prompt" "$@"
+}
+
 # A home of its own, so that neither files nor logins of yours are touched. Not
 # below /tmp: Gemini CLI ignores settings below a folder that others may write to.
 umask 077
@@ -45,9 +55,10 @@ else
   second=$'Is answer.txt right?\nSCRIPT: text Let me look. ++ read answer.txt\nshell ls -l answer.txt\ntext It says 41; the right answer is 42.'
 fi
 
-say "1. The stream: session protocol v2 envelopes (--output envelopes)"
-"$root/bin/agenthost" run gemini --cwd "$demo/work" --output envelopes --allow 'write(**)' --allow 'edit(**)' -p "$first"
-say "2. Another turn, as a person reads it (--output text)"
-"$root/bin/agenthost" run gemini --cwd "$demo/work" --allow 'read(**)' --allow 'bash(ls *)' -p "$second"
-say "Done. What the agent wrote:"
-head -v "$demo/work/hello.txt"
+say "1. The stream: session protocol v2 envelopes, one JSON object a line"
+run "$first" --output envelopes --allow 'write(**)' --allow 'edit(**)'
+say "2. Another turn, as a person reads it"
+run "$second" --output text --allow 'read(**)' --allow 'bash(ls *)'
+say "Done. The agent wrote hello.txt:"
+printf '%s\n' "$(cat "$demo/work/hello.txt")"
+say "Next: make build; bin/agenthost agents; README.md has the rest"
