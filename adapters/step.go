@@ -88,23 +88,24 @@ type Outcome struct {
 // fields are unchanged; a non-nil empty slice clears.
 type Facts struct {
 	// NativeSession is the agent's own session id: what Options.Resume takes.
-	NativeSession string
-	AgentName     string
-	AgentVersion  string
-	Title         string
-	Model         string
-	Mode          string
-	Thinking      string
-	Models        []session.ModelInfo
-	Modes         []Choice
-	Thinkings     []Choice
-	Commands      []SlashCommand
+	NativeSession string              `json:"nativeSession,omitzero"`
+	AgentName     string              `json:"agentName,omitzero"`
+	AgentVersion  string              `json:"agentVersion,omitzero"`
+	Title         string              `json:"title,omitzero"`
+	Model         string              `json:"model,omitzero"`
+	Mode          string              `json:"mode,omitzero"`
+	Thinking      string              `json:"thinking,omitzero"`
+	Models        []session.ModelInfo `json:"models,omitempty"`
+	Modes         []Choice            `json:"modes,omitempty"`
+	Thinkings     []Choice            `json:"thinkings,omitempty"`
+	Commands      []SlashCommand      `json:"commands,omitempty"`
 	// Agents are the kinds of sub-agents that the agent can start.
-	Agents      []Choice
-	Plan        []PlanEntry
-	AuthMethods []AuthMethod
+	Agents      []Choice     `json:"agents,omitempty"`
+	Plan        []PlanEntry  `json:"plan,omitempty"`
+	AuthMethods []AuthMethod `json:"authMethods,omitempty"`
 	// ContextUsed and ContextSize are tokens, 0 when not known.
-	ContextUsed, ContextSize int64
+	ContextUsed int64 `json:"contextUsed,omitzero"`
+	ContextSize int64 `json:"contextSize,omitzero"`
 }
 
 // Choice is one value of a setting.

@@ -35,7 +35,7 @@ type TranscriptRecorder struct {
 	start time.Time
 
 	mu  sync.Mutex
-	err error // guarded by mu: the first failure; nothing is written after it
+	err error // guarded by mu: the first failure
 }
 
 var _ Recorder = (*TranscriptRecorder)(nil)
@@ -45,7 +45,7 @@ func NewTranscriptRecorder(w *transcript.Writer, start time.Time) *TranscriptRec
 	return &TranscriptRecorder{w: w, start: start}
 }
 
-// Err is why the recording stopped, nil when it did not.
+// Err is why a part of the recording is missing, nil when none is.
 func (r *TranscriptRecorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,8 +55,9 @@ func (r *TranscriptRecorder) Err() error {
 func (r *TranscriptRecorder) put(rec transcript.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.err == nil {
-		r.err = r.w.Write(rec)
+	// A disk that was full may have room again: the next record is tried.
+	if err := r.w.Write(rec); err != nil && r.err == nil {
+		r.err = err
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -96,12 +97,16 @@ func (s *Session) restore() error {
 		}
 	}
 	if s.journal.End() > 0 {
-		if err := s.stamper.Restore(s.journal.Envelopes()); err != nil {
+		waiting := 0
+		if err := s.stamper.Restore(counting(s.journal.Envelopes(), &waiting)); err != nil {
 			return fmt.Errorf("reading the session's journal: %w", err)
 		}
 		s.append(s.stamper.Finish(contract.TurnFailed, &contract.Error{
 			Code: contract.CodeHostStopped, Message: "the host ended before the turn did",
 		})...)
+		if waiting > 0 {
+			s.service(contract.ServiceNotice, contract.CodeHostStopped, fmt.Sprintf("The host ended with %d prompts still waiting; they were not sent.", waiting))
+		}
 	}
 	s.first = s.journal.End()
 	if s.cfg.Control != "" {
@@ -109,4 +114,29 @@ func (s *Session) restore() error {
 	}
 	s.saveMeta()
 	return s.broken
+}
+
+// counting counts the prompts that no turn took up and that no end of a session
+// has told of. A turn that the agent began by itself hides one; a turn that took
+// up several shows too many: the stream does not say which turn is whose.
+func counting(envelopes iter.Seq2[contract.Envelope, error], waiting *int) iter.Seq2[contract.Envelope, error] {
+	return func(yield func(contract.Envelope, error) bool) {
+		for e, err := range envelopes {
+			switch ev := e.Event.(type) {
+			case contract.Text:
+				if e.Role == contract.RoleUser && !ev.Steer {
+					*waiting++
+				}
+			case contract.TurnStart:
+				*waiting = max(*waiting-1, 0)
+			case contract.Service:
+				if ev.Code == contract.CodeHostStopped {
+					*waiting = 0
+				}
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
 }
