@@ -24,6 +24,6 @@
 //
 // # Testing
 //
-// adapters/adaptertest runs recorded transcripts, a conformance suite and fuzz
-// properties against every adapter.
+// adapters/adaptertest runs recorded transcripts (which adapters/replay plays), a
+// conformance suite and fuzz properties against every adapter.
 package adapters

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/replay"
 	"github.com/agenthost/agenthost/adapters/transcript"
 	"github.com/agenthost/agenthost/contract"
 )
@@ -103,11 +104,11 @@ func eachState(one func(Suite, recording, visits) []string) func(Suite, []record
 // kind that was not tried often enough yet.
 func (v visits) states(s Suite, rec recording) []int {
 	var out []int
-	visit := func(n int, p *player) {
-		if p.exited {
+	visit := func(n int, at replay.State) {
+		if at.Exited {
 			return
 		}
-		key := fmt.Sprint(p.openID != "", p.opened, p.busy(), p.drafts.turn, p.aborting, len(p.asks), len(p.drafts.calls), len(p.drafts.agents))
+		key := fmt.Sprint(at)
 		if n > 0 {
 			key += lastKind(s, rec.Records[n-1])
 		}
@@ -115,12 +116,10 @@ func (v visits) states(s Suite, rec recording) []int {
 			out = append(out, n)
 		}
 	}
-	p := newPlayer(s, rec.File)
-	p.open()
-	visit(0, p)
-	for i, r := range rec.Records {
-		p.play(i, r)
-		visit(i+1, p)
+	p := opened(s, rec)
+	visit(0, p.State())
+	for n := 1; p.Next(); n++ {
+		visit(n, p.State())
 	}
 	return out
 }
@@ -134,48 +133,50 @@ func lastKind(s Suite, r transcript.Record) string {
 	return kind
 }
 
-// upTo plays the first n records.
-func upTo(s Suite, rec recording, n int) *player {
-	p := newPlayer(s, rec.File)
-	p.open()
-	for i, r := range rec.Records[:n] {
-		p.play(i, r)
-	}
-	return p
+// run is a replay with its calls as they were when they returned.
+type run struct {
+	replay.Result
+	then [][]byte
 }
 
-// close ends a replay and returns everything that was wrong with it.
-func (p *player) close() []string {
-	p.finish()
-	faults := p.faults
-	for _, f := range streamFaults(p.envs) {
-		faults = append(faults, "stream: "+f)
+// snapshot is a call as it is now.
+func snapshot(c Call) []byte { return encodeCall(c, time.UnixMilli(0)) }
+
+func snapshots(s Suite, rec recording, after func([]byte)) run {
+	var r run
+	r.Result = played(s, rec, replay.Hooks{After: after, Called: func(c Call) { r.then = append(r.then, snapshot(c)) }})
+	return r
+}
+
+// changed tells each call that is not what it was.
+func (r run) changed(cause string) []string {
+	var out []string
+	for i, c := range r.Calls {
+		if now := snapshot(c); string(now) != string(r.then[i]) {
+			out = append(out, fmt.Sprintf("the Step of call %d %s: %s", i, cause, firstDiff(r.then[i], now)))
+		}
 	}
-	return faults
+	return out
+}
+
+// scribble is what a reader's next line does to the memory of the last one.
+func scribble(data []byte) {
+	for i := range data {
+		data[i] = '~'
+	}
 }
 
 func purityFaults(s Suite, rec recording) []string {
-	first := replay(s, rec, func(p *player) { p.snap = true })
-	second := replay(s, rec, func(p *player) { p.snap, p.scribble = true, true })
-	var out []string
-	for i, c := range first.calls {
-		if again := encodeCall(c, first.base); string(again) != string(first.snapshots[i]) {
-			out = append(out, fmt.Sprintf("the Step of call %d changed after it was returned: %s", i, firstDiff(first.snapshots[i], again)))
-		}
-	}
-	for i, c := range second.calls {
-		if again := encodeCall(c, second.base); string(again) != string(second.snapshots[i]) {
-			out = append(out, fmt.Sprintf("the Step of call %d shares memory with a frame: %s", i, firstDiff(second.snapshots[i], again)))
-		}
-	}
-	for i := range min(len(first.snapshots), len(second.snapshots)) {
-		if string(first.snapshots[i]) != string(second.snapshots[i]) {
-			out = append(out, "two equal runs, the frames' memory used again in one, differ: "+firstDiff(first.snapshots[i], second.snapshots[i]))
+	first, second := snapshots(s, rec, nil), snapshots(s, rec, scribble)
+	out := append(first.changed("changed after it was returned"), second.changed("shares memory with a frame")...)
+	for i := range min(len(first.then), len(second.then)) {
+		if string(first.then[i]) != string(second.then[i]) {
+			out = append(out, "two equal runs, the frames' memory used again in one, differ: "+firstDiff(first.then[i], second.then[i]))
 			break
 		}
 	}
-	if len(first.snapshots) != len(second.snapshots) {
-		out = append(out, fmt.Sprintf("two equal runs have %d and %d calls", len(first.snapshots), len(second.snapshots)))
+	if len(first.then) != len(second.then) {
+		out = append(out, fmt.Sprintf("two equal runs have %d and %d calls", len(first.then), len(second.then)))
 	}
 	return out
 }
@@ -191,14 +192,14 @@ func exitFaults(s Suite, rec recording, seen visits) []string {
 	for _, n := range seen.states(s, rec) {
 		for _, status := range statuses {
 			p := upTo(s, rec, n)
-			p.exit(status)
-			out = append(out, p.close()...)
+			p.Exit(status)
+			out = append(out, p.Close().Faults...)
 		}
 	}
 	// A child that never started: no Open, no frame.
-	p := newPlayer(s, rec.File)
-	p.exit(adapters.ExitStatus{Code: -1, Err: "not found"})
-	return append(out, p.close()...)
+	p := replay.New(s.config(), rec.File)
+	p.Exit(adapters.ExitStatus{Code: -1, Err: "not found"})
+	return append(out, p.Close().Faults...)
 }
 
 // turns counts the turns of a stream.
@@ -218,28 +219,26 @@ func abortFaults(s Suite, rec recording, seen visits) []string {
 	var out []string
 	for _, n := range seen.states(s, rec) {
 		p := upTo(s, rec, n)
-		if !p.drafts.turn {
+		if !p.State().Turn {
 			continue
 		}
-		_, before := turns(p.envs)
-		p.abort()
-		p.abort()
+		_, before := turns(p.Envelopes())
+		p.Abort()
+		p.Abort()
 		// Nothing comes from the agent any more: the turn ends all the same.
-		p.ticks = false
-		p.advance(p.now.Add(10 * time.Minute))
-		if _, after := turns(p.envs); after != before+1 && !p.stopped() {
+		p.Wait(10 * time.Minute)
+		if _, after := turns(p.Envelopes()); after != before+1 && !stopped(p) {
 			out = append(out, fmt.Sprintf("abort before record %d: %d turn-ends, want 1 (or Stop) within ten minutes", n, after-before))
 		}
-		out = append(out, p.close()...)
+		out = append(out, p.Close().Faults...)
 
 		// The agent goes on as recorded.
 		p = upTo(s, rec, n)
-		p.abort()
-		for i, r := range rec.Records[n:] {
-			p.play(n+i, r)
+		p.Abort()
+		for p.Next() {
 		}
-		out = append(out, p.close()...)
-		if starts, ends := turns(p.envs); starts != ends {
+		out = append(out, p.Close().Faults...)
+		if starts, ends := turns(p.Envelopes()); starts != ends {
 			out = append(out, fmt.Sprintf("abort before record %d: %d turn-starts and %d turn-ends", n, starts, ends))
 		}
 	}
@@ -247,21 +246,6 @@ func abortFaults(s Suite, rec recording, seen visits) []string {
 }
 
 // stopped reports whether the Protocol gave up on its child.
-func (p *player) stopped() bool {
-	return slices.ContainsFunc(p.calls, func(c Call) bool { return c.Step.Stop != "" })
-}
-
-// Replayed is what a replay gave, for an adapter's own tests.
-type Replayed struct {
-	Calls     []Call
-	Envelopes []contract.Envelope
-	// Faults are what the Protocol did wrong, Notes what of the recording could
-	// not be matched.
-	Faults, Notes []string
-}
-
-// Play replays one transcript as Golden does.
-func Play(s Suite, f transcript.File) Replayed {
-	p := replay(s, recording{File: f}, nil)
-	return Replayed{Calls: p.calls, Envelopes: p.envs, Faults: append(p.faults, streamFaults(p.envs)...), Notes: p.mapper.Notes()}
+func stopped(p *replay.Player) bool {
+	return slices.ContainsFunc(p.Calls(), func(c Call) bool { return c.Step.Stop != "" })
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/replay"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/contract/session"
 )
@@ -16,15 +17,13 @@ import (
 func commandFaults(s Suite, rec recording, seen visits) []string {
 	var out []string
 	for _, n := range seen.states(s, rec) {
-		var p *player
+		var p *replay.Player
 		for _, c := range commands() {
 			if p == nil {
 				p = upTo(s, rec, n)
 			}
-			at := situation{
-				claimed: slices.Clone(p.proto.Capabilities()), asked: p.openID != "", open: p.opened, busy: p.busy(), turn: p.drafts.turn,
-			}
-			step, err := p.command(c)
+			at := situation{p.State(), p.Capabilities()}
+			step, err := p.Submit(c)
 			if fault := at.refusal(c, err); fault != "" {
 				out = append(out, fmt.Sprintf("before record %d: %s", n, fault))
 			}
@@ -34,11 +33,11 @@ func commandFaults(s Suite, rec recording, seen visits) []string {
 			if step.Stop != "" {
 				out = append(out, fmt.Sprintf("before record %d: Submit(%T) gives up on the child: %s", n, c, step.Stop))
 			}
-			out = append(out, p.close()...)
+			out = append(out, p.Close().Faults...)
 			p = nil
 		}
 		if p != nil {
-			out = append(out, p.close()...)
+			out = append(out, p.Close().Faults...)
 		}
 	}
 	return out
@@ -78,23 +77,22 @@ func commands() []adapters.Command {
 
 // situation is the state in which a command was submitted.
 type situation struct {
-	claimed     []session.Capability
-	asked, open bool // Open was submitted; it succeeded
-	busy, turn  bool // a prompt may not be submitted; a turn is open
+	replay.State
+	claimed []session.Capability
 }
 
 func (s situation) claims(name session.Capability) bool { return slices.Contains(s.claimed, name) }
 
 // refusal says what is wrong with how Submit took a command, empty for nothing.
 func (s situation) refusal(c adapters.Command, err error) string {
-	idle := s.open && !s.busy
+	idle := s.Opened && !s.Busy
 	switch c := c.(type) {
 	case nil:
 		if err == nil {
 			return "Submit(nil) = nil error"
 		}
 	case adapters.Open:
-		if s.asked && err == nil {
+		if s.Asked && err == nil {
 			return "a second Open = nil error"
 		}
 	case adapters.Prompt:
@@ -108,7 +106,7 @@ func (s situation) refusal(c adapters.Command, err error) string {
 		if !s.claims(session.CapSteer) && !s.unsupported(err) {
 			return fmt.Sprintf("Steer without the capability = %v, want ErrUnsupported", err)
 		}
-		if s.claims(session.CapSteer) && s.turn && err != nil {
+		if s.claims(session.CapSteer) && s.Turn && err != nil {
 			return fmt.Sprintf("Steer is claimed and in a turn = error %v", err)
 		}
 	case adapters.Answer:
@@ -126,7 +124,7 @@ func (s situation) opRefusal(c adapters.Op, err error) string {
 	name := session.Capability(c.Name)
 	passThrough := slices.Contains([]session.Capability{session.CapRewind, session.CapFork, session.CapStash}, name)
 	switch {
-	case passThrough && s.claims(name) && s.open && !s.busy && errors.Is(err, adapters.ErrUnsupported):
+	case passThrough && s.claims(name) && s.Opened && !s.Busy && errors.Is(err, adapters.ErrUnsupported):
 		return fmt.Sprintf("Op %q is claimed, Submit = %v", name, err)
 	case passThrough && !s.claims(name) && !s.unsupported(err):
 		return fmt.Sprintf("Op %q is not claimed, Submit = %v, want ErrUnsupported", name, err)
@@ -138,7 +136,7 @@ func (s situation) opRefusal(c adapters.Op, err error) string {
 
 // unsupported reports a refusal for good; before the session is open any will do.
 func (s situation) unsupported(err error) bool {
-	return errors.Is(err, adapters.ErrUnsupported) || !s.open && err != nil
+	return errors.Is(err, adapters.ErrUnsupported) || !s.Opened && err != nil
 }
 
 // askFaults answers every ask in every way, and once too often.
@@ -155,32 +153,23 @@ func askFaults(s Suite, rec recording) []string {
 	}
 	for n := range len(rec.Records) + 1 {
 		p := upTo(s, rec, n)
-		if len(p.asks) == 0 || p.exited || n > 0 && rec.Records[n-1].Dir != "out" {
+		if st := p.State(); st.Asks == 0 || st.Exited || n > 0 && rec.Records[n-1].Dir != "out" {
 			continue
 		}
 		for _, ans := range answers {
 			p := upTo(s, rec, n)
-			for _, key := range sortedKeys(p.asks) {
+			for _, key := range p.Asks() {
 				ans.Ask = key
-				_, err := p.command(ans)
+				_, err := p.Submit(ans)
 				if err != nil && ans.Decision != "no-such-decision" && ans.Message == "" {
 					out = append(out, fmt.Sprintf("before record %d: Answer %s = error %v", n, ans.Decision, err))
 				}
-				if step, again := p.command(ans); err == nil && again == nil && !(ans.Cancelled && len(step.Write) == 0) {
+				if step, again := p.Submit(ans); err == nil && again == nil && !(ans.Cancelled && len(step.Write) == 0) {
 					out = append(out, fmt.Sprintf("before record %d: a second Answer to one ask = nil error", n))
 				}
 			}
-			out = append(out, p.close()...)
+			out = append(out, p.Close().Faults...)
 		}
 	}
-	return out
-}
-
-func sortedKeys(m map[string]string) []string {
-	var out []string
-	for k := range m {
-		out = append(out, k)
-	}
-	slices.Sort(out)
 	return out
 }

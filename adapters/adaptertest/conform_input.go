@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/replay"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/rawjson"
 )
@@ -16,21 +17,19 @@ func greaseFaults(s Suite, rec recording) []string {
 	if s.Wire != nil {
 		extra = s.Wire.Grease()
 	}
-	plain := replay(s, rec, nil)
-	greased := replay(s, rec, func(p *player) {
-		p.before = func(f adapters.Frame) []adapters.Frame {
-			if f.Source != adapters.Stdout || f.Dropped > 0 {
-				return []adapters.Frame{f}
-			}
-			var out []adapters.Frame
-			for _, g := range extra {
-				out = append(out, adapters.Frame{Data: g})
-			}
-			f.Data = greaseMembers(f.Data)
-			return append(out, f)
+	plain := Play(s, rec.File)
+	greased := played(s, rec, replay.Hooks{Before: func(f adapters.Frame) []adapters.Frame {
+		if f.Source != adapters.Stdout || f.Dropped > 0 {
+			return []adapters.Frame{f}
 		}
-	})
-	return append(sameDrafts(plain, greased, "unknown messages and members"), greased.close()...)
+		var out []adapters.Frame
+		for _, g := range extra {
+			out = append(out, adapters.Frame{Data: g})
+		}
+		f.Data = greaseMembers(f.Data)
+		return append(out, f)
+	}})
+	return append(sameDrafts(plain, greased, "unknown messages and members"), greased.Faults...)
 }
 
 // greaseMembers adds members to a message and to the objects that carry it. Those
@@ -70,19 +69,17 @@ func garbage() [][]byte {
 }
 
 func garbageFaults(s Suite, rec recording) []string {
-	plain := replay(s, rec, nil)
+	plain := Play(s, rec.File)
 	var bad []string
-	dirty := replay(s, rec, func(p *player) {
-		p.before = func(f adapters.Frame) []adapters.Frame {
-			var out []adapters.Frame
-			for _, g := range garbage() {
-				out = append(out, adapters.Frame{Data: g})
-			}
-			out = append(out, adapters.Frame{Dropped: 1 << 30})
-			return append(out, f)
+	dirty := played(s, rec, replay.Hooks{Before: func(f adapters.Frame) []adapters.Frame {
+		var out []adapters.Frame
+		for _, g := range garbage() {
+			out = append(out, adapters.Frame{Data: g})
 		}
-	})
-	for _, c := range dirty.calls {
+		out = append(out, adapters.Frame{Dropped: 1 << 30})
+		return append(out, f)
+	}})
+	for _, c := range dirty.Calls {
 		if string(c.Frame.Data) == `{"torn":` && c.Err == nil {
 			bad = append(bad, "Receive of a torn line = nil error, want one")
 		}
@@ -90,12 +87,12 @@ func garbageFaults(s Suite, rec recording) []string {
 			bad = append(bad, "Receive of a dropped line = nil error, want one")
 		}
 	}
-	return append(append(bad, sameDrafts(plain, dirty, "lines that are no messages")...), dirty.close()...)
+	return append(append(bad, sameDrafts(plain, dirty, "lines that are no messages")...), dirty.Faults...)
 }
 
 // sameDrafts compares what two replays said. Notices may differ, and where a text
 // is cut into envelopes.
-func sameDrafts(want, got *player, cause string) []string {
+func sameDrafts(want, got replay.Result, cause string) []string {
 	a, b := said(want), said(got)
 	if !bytes.Equal(a, b) {
 		return []string{fmt.Sprintf("%s change what is said: %s", cause, firstDiff(a, b))}
@@ -104,7 +101,7 @@ func sameDrafts(want, got *player, cause string) []string {
 }
 
 // said is what a replay's drafts say, one per line, texts joined.
-func said(p *player) []byte {
+func said(r replay.Result) []byte {
 	var b bytes.Buffer
 	var text *contract.Text
 	from := ""
@@ -117,7 +114,7 @@ func said(p *player) []byte {
 	}
 	// Notices are envelopes too, so the ids that are given out after one differ.
 	nth := map[string]string{}
-	for _, c := range p.calls {
+	for _, c := range r.Calls {
 		for _, d := range c.Step.Emit {
 			d.Prompts = slices.Clone(d.Prompts)
 			for i, id := range d.Prompts {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/replay"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/contract/session"
 )
@@ -102,7 +103,7 @@ func capabilityFaults(s Suite, recs []recording) []string {
 	diff, reasoning := false, false
 	for _, rec := range recs {
 		out = append(out, growth(s, rec, claimed)...)
-		for _, e := range replay(s, rec, nil).envs {
+		for _, e := range Play(s, rec.File).Envelopes {
 			switch ev := e.Event.(type) {
 			case contract.ToolCallEnd:
 				diff = diff || ev.Result != nil && len(ev.Result.Files) > 0
@@ -125,10 +126,10 @@ func capabilityFaults(s Suite, recs []recording) []string {
 // growth follows the capabilities through a replay.
 func growth(s Suite, rec recording, claimed map[session.Capability]bool) []string {
 	var out []string
-	p := newPlayer(s, rec.File)
+	p := replay.New(s.config(), rec.File)
 	var before []session.Capability
 	look := func() {
-		now := slices.Clone(p.proto.Capabilities())
+		now := p.Capabilities()
 		for _, c := range before {
 			if !slices.Contains(now, c) {
 				out = append(out, fmt.Sprintf("%s: capability %q went away", rec.name, c))
@@ -145,12 +146,12 @@ func growth(s Suite, rec recording, claimed map[session.Capability]bool) []strin
 		before = now
 	}
 	look()
-	p.open()
-	for i, r := range rec.Records {
-		p.play(i, r)
+	p.Open()
+	look()
+	for p.Next() {
 		look()
 	}
-	p.finish()
+	p.Close()
 	look()
 	return out
 }

@@ -12,21 +12,8 @@
 //
 // and transcripts in testdata/transcripts/*.jsonl (package transcript).
 //
-// # How a transcript drives a Protocol
-//
-// The host's own recordings hold every call: commands, frames, ticks, the exit.
-// They are replayed as they are.
-//
-// A recording of another client holds what that client wrote instead. A Wire
-// turns it into the commands that make a Protocol say the like, and readdresses
-// the agent's answers: our ids differ from the recorded client's. An answer to a
-// request that the Protocol did not make is left out; a request that the
-// recording never answers gets the Wire's plainest answer. Both are listed as
-// notes at the head of the golden file. The runner behaves like the host between
-// Protocol and agent: it queues prompts, settles asks, does effects, calls Tick
-// when a Step asked for it, and stamps the drafts with host/stamp.
-//
-// Time is the recording's, ids are counted: a replay gives the same bytes always.
+// How a transcript drives a Protocol is in the documentation of package
+// adapters/replay, which replays it and knows the Wires.
 //
 // # Golden files
 //

@@ -38,47 +38,30 @@ func files(name string) []string {
 }
 
 func golden(t *testing.T, s Suite, rec recording) {
-	p := replay(s, rec, nil)
-	for _, f := range p.faults {
+	got := Play(s, rec.File)
+	for _, f := range got.Faults {
 		t.Error(f)
 	}
-	for _, f := range streamFaults(p.envs) {
-		t.Errorf("stream: %s", f)
-	}
-	calls := steps(p)
-	stream, err := envelopes(p)
+	calls := steps(got)
+	stream, err := envelopes(got)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	again := replay(s, rec, nil)
+	again := Play(s, rec.File)
 	if second := steps(again); !bytes.Equal(calls, second) {
 		t.Errorf("two replays give different Steps: %s", firstDiff(calls, second))
 	}
 	if second, err := envelopes(again); err != nil || !bytes.Equal(stream, second) {
 		t.Errorf("two replays give different streams: %s", firstDiff(stream, second))
 	}
-	folded, err := folded(p)
+	folded, err := folded(got)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, name := range files(rec.name) {
 		compare(t, filepath.Join(s.goldenDir(), name), [][]byte{calls, stream, folded}[i])
 	}
-}
-
-// replay plays a whole transcript. prepare, when not nil, changes the player first.
-func replay(s Suite, rec recording, prepare func(*player)) *player {
-	p := newPlayer(s, rec.File)
-	if prepare != nil {
-		prepare(p)
-	}
-	p.open()
-	for i, r := range rec.Records {
-		p.play(i, r)
-	}
-	p.finish()
-	return p
 }
 
 // compare compares got with a golden file, or writes it. What is empty has none.

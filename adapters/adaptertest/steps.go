@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/replay"
 	"github.com/agenthost/agenthost/adapters/transcript"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/contract/session/fold"
 )
 
 // wireCall is a Call in a golden file.
@@ -126,20 +129,20 @@ func mustJSON(v any, opts ...json.Options) []byte {
 }
 
 // tells reports whether a call is worth a line of a golden file.
-func tells(c Call) bool { return c.Err != nil || c.On == transcript.Cmd || !emptyStep(c.Step) }
+func tells(c Call) bool { return c.Err != nil || c.On == transcript.Cmd || c.Says() }
 
 // steps is the golden text of a replay's calls: notes first.
-func steps(p *player) []byte {
+func steps(r replay.Result) []byte {
 	var b bytes.Buffer
-	for _, n := range p.mapper.Notes() {
+	for _, n := range r.Notes {
 		b.Write(mustJSON(struct {
 			Note string `json:"note"`
 		}{n}))
 		b.WriteByte('\n')
 	}
-	for _, c := range p.calls {
+	for _, c := range r.Calls {
 		if tells(c) {
-			b.Write(encodeCall(c, p.base))
+			b.Write(encodeCall(c, r.Start))
 			b.WriteByte('\n')
 		}
 	}
@@ -147,9 +150,9 @@ func steps(p *player) []byte {
 }
 
 // envelopes is the golden text of a replay's stream.
-func envelopes(p *player) ([]byte, error) {
+func envelopes(r replay.Result) ([]byte, error) {
 	var b []byte
-	for i, e := range p.envs {
+	for i, e := range r.Envelopes {
 		var err error
 		if b, err = e.AppendJSON(b); err != nil {
 			return nil, fmt.Errorf("envelope %d: %w", i+1, err)
@@ -159,11 +162,20 @@ func envelopes(p *player) ([]byte, error) {
 	return b, nil
 }
 
-// compactJSON is data without insignificant white space.
-func compactJSON(data []byte) jsontext.Value {
-	v := jsontext.Value(bytes.Clone(data))
-	if err := v.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		return data
+// folded is the golden text of what a replay's stream folds to, for clients of
+// the session contract.
+func folded(r replay.Result) ([]byte, error) {
+	f := fold.New(session.Session{ID: r.Info.ID, WorkspaceID: r.Info.Dir})
+	for _, e := range r.Envelopes {
+		f.Apply(e)
 	}
-	return v
+	text, err := fold.Encode(f.Transcript())
+	if err != nil {
+		return nil, err
+	}
+	v := jsontext.Value(text)
+	if err := v.Indent(jsontext.WithIndent(" "), jsontext.AllowDuplicateNames(true), jsontext.PreserveRawStrings(true)); err != nil {
+		return nil, err
+	}
+	return append(v, '\n'), nil
 }

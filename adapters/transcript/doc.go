@@ -1,6 +1,6 @@
 // Package transcript is the file format for what an agent and its host said to
 // each other: the native log of a session, `agenthost run --record`, and the
-// recordings that adapters/adaptertest replays. A bug report with a transcript
+// recordings that adapters/replay plays. A bug report with a transcript
 // is a test.
 //
 // # Format
@@ -32,7 +32,7 @@
 // The records of directions out, err, term, log, hook, sock, cmd, tick and exit
 // are all the input that a Protocol had, in order: feeding them to a new
 // Protocol gives its Steps again. in, effect and note are there for people and
-// for recordings of other clients, which have no cmd (see adaptertest.Wire).
+// for recordings of other clients, which have no cmd (see replay.Wire).
 //
 // # Non-goals
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agenthost/agenthost/adapters"
-	"github.com/agenthost/agenthost/adapters/adaptertest"
+	"github.com/agenthost/agenthost/adapters/replay"
 	"github.com/agenthost/agenthost/adapters/transcript"
 	"github.com/agenthost/agenthost/contract"
 )
@@ -33,7 +33,7 @@ and the exit code is 1.`,
 			if err != nil {
 				return err
 			}
-			return replay(st, agentSet(cfg), args[0], agent, p)
+			return replayFile(st, agentSet(cfg), args[0], agent, p)
 		},
 	}
 	addProfile(cmd, &profile)
@@ -41,7 +41,7 @@ and the exit code is 1.`,
 	return cmd
 }
 
-func replay(st *streams, set adapters.Set, path, agent string, profile contract.Profile) error {
+func replayFile(st *streams, set adapters.Set, path, agent string, profile contract.Profile) error {
 	f, err := os.Open(filepath.Clean(path))
 	if err != nil {
 		return usage("name a transcript", "%v", err)
@@ -61,7 +61,7 @@ func replay(st *streams, set adapters.Set, path, agent string, profile contract.
 	if err != nil {
 		return usage("name it with --agent", "%v", err)
 	}
-	played := adaptertest.Play(adaptertest.Suite{Adapter: a}, file)
+	played := replay.Play(replay.Config{Adapter: a}, file)
 	for _, env := range played.Envelopes {
 		env, ok := profile.Apply(env)
 		if !ok {

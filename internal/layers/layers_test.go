@@ -17,11 +17,16 @@ const module = "github.com/agenthost/agenthost/"
 // allowed says which packages of the project a package may import, and why. A
 // package that is not listed may import none of the others.
 var allowed = map[string][]string{
-	"contract":          {},
-	"contract/session":  {},
-	"contract/fold":     {"contract", "contract/session"},
-	"adapters":          {"contract", "contract/session"},
-	"host/stamp":        {"contract", "adapters", "adapters/present"}, // drafts become envelopes here
+	"contract":         {},
+	"contract/session": {},
+	"contract/fold":    {"contract", "contract/session"},
+	"adapters":         {"contract", "contract/session"},
+	"host/stamp":       {"contract", "adapters", "adapters/present"}, // drafts become envelopes here
+	// It plays the host's part, with the host's own stamper, and names no agent:
+	// a Wire knows what other clients and agents say to each other.
+	"adapters/replay": {
+		"contract", "contract/session", "adapters", "adapters/transcript", "host/stamp", "internal/jsonrpc", "internal/rawjson",
+	},
 	"journal":           {"contract"},
 	"permission":        {"contract"},
 	"internal/terminal": {"internal/proc", "internal/childenv"}, // commands get the agent's environment
@@ -133,5 +138,24 @@ func TestOnly(t *testing.T) {
 				t.Errorf("%s imports %s, which only %s may: %s", p.ImportPath, o.dep, o.pkg, o.why)
 			}
 		}
+	}
+}
+
+// TestProduct: what is there for tests stays out of the binary, however far down.
+func TestProduct(t *testing.T) {
+	found := false
+	for _, p := range list(t) {
+		if p.ImportPath != module+"cmd/agenthost" {
+			continue
+		}
+		found = true
+		for _, dep := range []string{"testing", module + "adapters/adaptertest"} {
+			if slices.Contains(p.Deps, dep) {
+				t.Errorf("cmd/agenthost is built with %s, which is for tests", dep)
+			}
+		}
+	}
+	if !found {
+		t.Error("cmd/agenthost is not among the packages")
 	}
 }

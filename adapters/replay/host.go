@@ -1,4 +1,4 @@
-package adaptertest
+package replay
 
 import (
 	"fmt"
@@ -13,28 +13,28 @@ import (
 // stamps what is said.
 
 // host does what the host does with the commands of people.
-func (p *player) host(cmds []adapters.Command) {
+func (p *Player) host(cmds []adapters.Command) {
 	for _, c := range cmds {
 		switch c := c.(type) {
 		case adapters.Prompt:
 			p.prompt(c)
 		case adapters.Abort:
-			p.abort()
+			p.Abort()
 		case adapters.Answer:
 			p.answer(c)
 		case adapters.Configure:
 			c.ID = p.commandID(c.ID)
-			p.command(c)
+			p.Submit(c)
 		case adapters.Op:
 			c.ID = p.commandID(c.ID)
-			p.command(c)
+			p.Submit(c)
 		default:
-			p.command(c)
+			p.Submit(c)
 		}
 	}
 }
 
-func (p *player) commandID(id string) string {
+func (p *Player) commandID(id string) string {
 	if id != "" {
 		return id
 	}
@@ -42,12 +42,12 @@ func (p *player) commandID(id string) string {
 }
 
 // prompt stamps a person's text and submits it, now or when its time comes.
-func (p *player) prompt(c adapters.Prompt) {
+func (p *Player) prompt(c adapters.Prompt) {
 	p.patient(func() bool { return p.openID != "" && !p.opened })
 	steer := p.busy() && p.stamper.Turn() != "" && slices.Contains(p.proto.Capabilities(), session.CapSteer)
 	c.ID = p.userText(c.ID, c.Text, c.Files, steer)
 	if steer {
-		if _, err := p.command(adapters.Steer(c)); err == nil {
+		if _, err := p.Submit(adapters.Steer(c)); err == nil {
 			return
 		}
 	}
@@ -55,7 +55,7 @@ func (p *player) prompt(c adapters.Prompt) {
 	p.pump()
 }
 
-func (p *player) userText(id, text string, files []adapters.Attachment, steer bool) string {
+func (p *Player) userText(id, text string, files []adapters.Attachment, steer bool) string {
 	ev := contract.Text{Text: text, Steer: steer}
 	for _, f := range files {
 		ev.Refs = append(ev.Refs, contract.FileRef{Ref: f.Path + f.Name, Name: f.Name, MIME: f.MIME, Size: int64(len(f.Data))})
@@ -69,7 +69,7 @@ func (p *player) userText(id, text string, files []adapters.Attachment, steer bo
 	return envs[len(envs)-1].ID
 }
 
-func (p *player) busy() bool {
+func (p *Player) busy() bool {
 	if len(p.sent) > 0 {
 		return true
 	}
@@ -77,12 +77,12 @@ func (p *player) busy() bool {
 }
 
 // pump submits the next prompt when nothing is under way.
-func (p *player) pump() {
+func (p *Player) pump() {
 	for len(p.queue) > 0 && p.opened && !p.busy() && !p.exited {
 		c := p.queue[0]
 		p.queue = p.queue[1:]
 		p.sent = append(p.sent, c.ID)
-		if _, err := p.command(c); err != nil {
+		if _, err := p.Submit(c); err != nil {
 			p.stamp(adapters.Draft{Event: contract.TurnStart{}, Prompts: []string{c.ID}})
 			p.stamp(adapters.Draft{Event: contract.TurnEnd{
 				Status: contract.TurnFailed, Error: &contract.Error{Code: contract.CodeInvalidRequest, Message: err.Error()},
@@ -91,18 +91,20 @@ func (p *player) pump() {
 	}
 }
 
-func (p *player) abort() {
+// Abort is a person's abort. It does nothing when nothing is under way or the turn
+// is being aborted.
+func (p *Player) Abort() {
 	if p.aborting || !p.busy() {
 		return
 	}
 	if !p.direct {
 		p.stop()
 	}
-	p.command(adapters.Abort{})
+	p.Submit(adapters.Abort{})
 }
 
 // stop puts an abort into the stream, which settles the open asks.
-func (p *player) stop() {
+func (p *Player) stop() {
 	p.aborting = true
 	p.user(contract.Abort{})
 	for _, a := range p.stamper.OpenAsks() {
@@ -112,7 +114,7 @@ func (p *player) stop() {
 	}
 }
 
-func (p *player) answer(c adapters.Answer) {
+func (p *Player) answer(c adapters.Answer) {
 	call, open := p.asks[c.Ask]
 	if !open {
 		return // settled meanwhile; the host would not pass it on
@@ -120,18 +122,18 @@ func (p *player) answer(c adapters.Answer) {
 	if !p.direct {
 		p.decided(call, c)
 	}
-	p.command(c)
+	p.Submit(c)
 }
 
 // decided puts a person's decision into the stream.
-func (p *player) decided(call string, c adapters.Answer) {
+func (p *Player) decided(call string, c adapters.Answer) {
 	p.respond(contract.PermissionResponse{
 		Call: call, Decision: c.Decision, By: &contract.DecisionBy{Resolver: contract.ByClient},
 		Message: c.Message, Args: c.Args, Answers: c.Answers,
 	})
 }
 
-func (p *player) user(ev contract.Event) {
+func (p *Player) user(ev contract.Event) {
 	envs, err := p.stamper.User(contract.Envelope{Event: ev})
 	if err == nil {
 		p.envs = append(p.envs, envs...)
@@ -139,14 +141,14 @@ func (p *player) user(ev contract.Event) {
 }
 
 // respond writes a decision and forgets the ask.
-func (p *player) respond(r contract.PermissionResponse) {
+func (p *Player) respond(r contract.PermissionResponse) {
 	envs := p.stamper.Response(r)
 	p.envs = append(p.envs, envs...)
 	p.moot(envs)
 }
 
 // moot forgets the asks that envs settle.
-func (p *player) moot(envs []contract.Envelope) {
+func (p *Player) moot(envs []contract.Envelope) {
 	for _, e := range envs {
 		r, ok := e.Event.(contract.PermissionResponse)
 		if !ok {
@@ -161,7 +163,7 @@ func (p *player) moot(envs []contract.Envelope) {
 }
 
 // people puts into the stream what people did, of a recorded command.
-func (p *player) people(c adapters.Command) {
+func (p *Player) people(c adapters.Command) {
 	switch c := c.(type) {
 	case adapters.Prompt:
 		p.userText(c.ID, c.Text, c.Files, false)
@@ -178,7 +180,7 @@ func (p *player) people(c adapters.Command) {
 }
 
 // stamp puts a draft into the stream.
-func (p *player) stamp(d adapters.Draft) {
+func (p *Player) stamp(d adapters.Draft) {
 	p.spoke = p.now
 	switch d.Event.(type) {
 	case contract.TurnStart:

@@ -1,4 +1,4 @@
-package adaptertest
+package replay
 
 import (
 	"bytes"
@@ -15,31 +15,40 @@ import (
 // epoch is the time of t = 0 when a transcript does not say: 2026-11-30 08:00 UTC.
 const epoch = 1796025600000
 
-// quiet is how long an autonomous turn may be silent before it is ended, as in
-// the host.
-const quiet = 2 * time.Second
-
-// Call is one call of a Protocol and what came of it.
-type Call struct {
-	// T is milliseconds since the start, Record the index of the transcript's
-	// record that caused it, -1 for none.
-	T      int64
-	Record int
-	// On is the direction of the record that would hold the call's input.
-	On      transcript.Dir
-	Command adapters.Command // for Cmd
-	Frame   adapters.Frame   // for frames
-	Step    adapters.Step
-	Err     error
+// Config says what to replay with.
+type Config struct {
+	Adapter adapters.Adapter
+	// Wire understands recordings of other clients. Nil when all transcripts hold
+	// commands.
+	Wire Wire
+	// Options are set beneath those of a transcript's header.
+	Options adapters.Options
+	Hooks   Hooks
 }
 
-// player runs one Protocol the way the host does, on a transcript's time.
-type player struct {
+// Hooks let a test disturb and watch a replay. All may be nil.
+type Hooks struct {
+	// Before returns the frames that the Protocol gets in the place of one.
+	Before func(adapters.Frame) []adapters.Frame
+	// After may overwrite the data that the Protocol was given with a frame, once
+	// Receive returned: a reader uses its buffer again.
+	After func(data []byte)
+	// Called is told each call when it returned.
+	Called func(Call)
+}
+
+// Player runs one Protocol the way the host does, on a transcript's time: Open,
+// Next until it is false, Close. Between these a test may do what people, the
+// agent's process and time can do.
+type Player struct {
 	proto  adapters.Protocol
 	mapper Mapper
 	direct bool // the transcript holds commands
 
-	session, dir string
+	hooks   Hooks
+	info    adapters.SessionInfo
+	records []transcript.Record
+	next    int // index of the record that Next plays
 
 	base    time.Time
 	now     time.Time
@@ -63,19 +72,13 @@ type player struct {
 	calls  []Call
 	envs   []contract.Envelope
 	faults []string
-
-	// snapshots, when snap is set, are the calls as they were when they returned.
-	snap      bool
-	snapshots [][]byte
-	// before, when not nil, may change a frame before the Protocol gets it.
-	before func(adapters.Frame) []adapters.Frame
-	// scribble overwrites a frame's data after the Protocol had it.
-	scribble bool
 }
 
-// newPlayer starts a replay of f.
-func newPlayer(s Suite, f transcript.File) *player {
-	p := &player{mapper: direct{}, direct: true, asks: map[string]string{}, record: -1}
+// New makes the Protocol of f's session. It is not opened yet.
+func New(c Config, f transcript.File) *Player {
+	p := &Player{
+		mapper: direct{}, direct: true, asks: map[string]string{}, record: -1, hooks: c.Hooks, records: f.Records,
+	}
 	start := f.Header.Start
 	if start == 0 {
 		start = epoch
@@ -83,24 +86,23 @@ func newPlayer(s Suite, f transcript.File) *player {
 	p.base = time.UnixMilli(start).UTC()
 	p.now = p.base
 	p.ticks = slices.ContainsFunc(f.Records, func(r transcript.Record) bool { return r.Dir == transcript.Tick })
-	info := sessionInfo(s, f)
-	if s.Wire != nil && !slices.ContainsFunc(f.Records, func(r transcript.Record) bool { return r.Dir == transcript.Cmd }) {
+	p.info = sessionInfo(c, f)
+	if c.Wire != nil && !slices.ContainsFunc(f.Records, func(r transcript.Record) bool { return r.Dir == transcript.Cmd }) {
 		p.direct = false
-		p.mapper = s.Wire.Mapper(f)
-		info.Options = s.Wire.Options(f, info.Options)
+		p.mapper = c.Wire.Mapper(f)
+		p.info.Options = c.Wire.Options(f, p.info.Options)
 	}
-	p.session, p.dir = info.ID, info.Dir
-	p.proto = s.Adapter.NewProtocol(info)
+	p.proto = c.Adapter.NewProtocol(p.info)
 	p.stamper = stamp.New(stamp.Config{NewID: p.newID, Now: func() time.Time { return p.now }})
 	p.drafts.init()
 	return p
 }
 
 // sessionInfo is the header's, completed.
-func sessionInfo(s Suite, f transcript.File) adapters.SessionInfo {
+func sessionInfo(c Config, f transcript.File) adapters.SessionInfo {
 	info := f.Header.SessionInfo()
 	if f.Header.Options == nil {
-		info.Options = s.Options
+		info.Options = c.Options
 	}
 	if info.ID == "" {
 		info.ID = "s00000000000000000000001"
@@ -115,27 +117,37 @@ func sessionInfo(s Suite, f transcript.File) adapters.SessionInfo {
 }
 
 // newID counts ids of the shape of a cuid2.
-func (p *player) newID() string {
+func (p *Player) newID() string {
 	p.ids++
 	return fmt.Sprintf("e%023d", p.ids)
 }
 
-func (p *player) fault(format string, args ...any) {
+func (p *Player) fault(format string, args ...any) {
 	where := fmt.Sprintf("record %d, t=%d: ", p.record, p.t())
 	p.faults = append(p.faults, where+fmt.Sprintf(format, args...))
 }
 
-func (p *player) t() int64 { return p.now.Sub(p.base).Milliseconds() }
+func (p *Player) t() int64 { return p.now.Sub(p.base).Milliseconds() }
 
-// open submits Open when the transcript does not.
-func (p *player) open() {
+// Open submits Open when the transcript does not.
+func (p *Player) Open() {
 	if !p.direct {
-		p.command(adapters.Open{ID: "open"})
+		p.Submit(adapters.Open{ID: "open"})
 	}
 }
 
-// play takes the next record.
-func (p *player) play(i int, r transcript.Record) {
+// Next plays the transcript's next record and reports whether there was one.
+// After Exit the rest is not played.
+func (p *Player) Next() bool {
+	if p.next >= len(p.records) {
+		return false
+	}
+	p.play(p.next, p.records[p.next])
+	p.next++
+	return true
+}
+
+func (p *Player) play(i int, r transcript.Record) {
 	if p.exited {
 		return
 	}
@@ -148,7 +160,7 @@ func (p *player) play(i int, r transcript.Record) {
 			p.fault("%v", err)
 			return
 		}
-		p.command(c)
+		p.Submit(c)
 	case transcript.In:
 		if !p.direct {
 			p.host(p.mapper.Said(r.Data))
@@ -161,10 +173,10 @@ func (p *player) play(i int, r transcript.Record) {
 		if err != nil {
 			p.fault("%v", err)
 		}
-		p.exit(status)
+		p.Exit(status)
 	case transcript.Note:
 		if !p.direct && string(r.Data) == closedNote {
-			p.command(adapters.Close{})
+			p.Submit(adapters.Close{})
 		}
 	default:
 		if f, ok := r.Frame(); ok {
@@ -176,19 +188,24 @@ func (p *player) play(i int, r transcript.Record) {
 // closedNote is the remark that the recorded client closed the agent's input.
 const closedNote = "stdin closed"
 
-// finish ends the replay; a recording that does not hold the child's end gets one.
-func (p *player) finish() {
+// Close ends the replay and says what it gave. A recording that does not hold the
+// child's end gets one.
+func (p *Player) Close() Result {
 	if !p.exited {
-		p.exit(adapters.ExitStatus{Code: 0, Requested: true})
+		p.Exit(adapters.ExitStatus{Code: 0, Requested: true})
+	}
+	return Result{
+		Start: p.base, Info: p.info, Calls: p.calls, Envelopes: p.envs,
+		Faults: slices.Concat(p.faults, streamFaults(p.envs)), Notes: p.mapper.Notes(),
 	}
 }
 
 // frame passes a frame on to the Protocol.
-func (p *player) frame(f adapters.Frame) {
+func (p *Player) frame(f adapters.Frame) {
 	for _, f := range p.mapper.Heard(f) {
 		frames := []adapters.Frame{f}
-		if p.before != nil {
-			frames = p.before(f)
+		if p.hooks.Before != nil {
+			frames = p.hooks.Before(f)
 		}
 		for _, f := range frames {
 			p.receive(f)
@@ -197,32 +214,19 @@ func (p *player) frame(f adapters.Frame) {
 }
 
 // receive calls Receive. The Protocol gets a copy, as a reader's buffer would be.
-func (p *player) receive(f adapters.Frame) {
+func (p *Player) receive(f adapters.Frame) {
 	own := f
 	own.Data = bytes.Clone(f.Data)
 	step, err := p.proto.Receive(p.now, own)
-	if p.scribble {
-		for i := range own.Data {
-			own.Data[i] = '~'
-		}
+	if p.hooks.After != nil {
+		p.hooks.After(own.Data)
 	}
 	call := Call{On: transcript.FrameRecord(0, adapters.Frame{Source: f.Source}).Dir, Frame: f, Step: step, Err: err}
 	p.done(call)
 }
 
-// patient lets time pass while the Protocol waits for something that the recorded
-// client did not wait for. What follows in the recording comes later by that much.
-func (p *player) patient(waits func() bool) {
-	const patience = 2 * time.Minute
-	from := p.now
-	for waits() && !p.exited && !p.wake.IsZero() && !p.wake.After(from.Add(patience)) {
-		p.advance(p.wake)
-	}
-	p.shift += p.now.Sub(from)
-}
-
-// command calls Submit.
-func (p *player) command(c adapters.Command) (adapters.Step, error) {
+// Submit calls the Protocol's Submit, which gets no command after Exit.
+func (p *Player) Submit(c adapters.Command) (adapters.Step, error) {
 	if p.exited {
 		return adapters.Step{}, nil
 	}
@@ -244,11 +248,15 @@ func (p *player) command(c adapters.Command) (adapters.Step, error) {
 	return step, err
 }
 
-func (p *player) tick() {
+func (p *Player) tick() {
 	p.done(Call{On: transcript.Tick, Step: p.proto.Tick(p.now)})
 }
 
-func (p *player) exit(status adapters.ExitStatus) {
+// Exit ends the child, once.
+func (p *Player) Exit(status adapters.ExitStatus) {
+	if p.exited {
+		return
+	}
 	step := p.proto.Exit(p.now, status)
 	p.exited = true
 	if len(step.Write) > 0 || len(step.Effects) > 0 {
@@ -264,11 +272,11 @@ func (p *player) exit(status adapters.ExitStatus) {
 }
 
 // done applies a Step as the host does.
-func (p *player) done(c Call) {
+func (p *Player) done(c Call) {
 	c.T, c.Record = p.t(), p.record
 	p.calls = append(p.calls, c)
-	if p.snap {
-		p.snapshots = append(p.snapshots, encodeCall(c, p.base))
+	if p.hooks.Called != nil {
+		p.hooks.Called(c)
 	}
 	if c.On == transcript.Cmd && c.Err != nil {
 		return // nothing happened; an earlier WakeAt stands
@@ -306,43 +314,5 @@ func (p *player) done(c Call) {
 	p.host(cmds)
 	if !p.direct {
 		p.pump()
-	}
-}
-
-// maxIdleTicks bounds the ticks between two records.
-const maxIdleTicks = 1000
-
-// advance lets time pass until to, with the ticks the Protocol asked for.
-func (p *player) advance(to time.Time) {
-	for n := 0; ; n++ {
-		next, tick := to, false
-		if p.stamper.Settled() && p.spoke.Add(quiet).Before(next) {
-			next = p.spoke.Add(quiet)
-		}
-		if !p.ticks && !p.wake.IsZero() && !p.wake.After(next) && !p.exited {
-			next, tick = p.wake, true
-		}
-		if n == maxIdleTicks {
-			p.fault("more than %d ticks until t=%d", maxIdleTicks, to.Sub(p.base).Milliseconds())
-			p.wake = time.Time{}
-			return
-		}
-		if next.After(p.now) {
-			p.now = next
-		}
-		if tick {
-			p.tick()
-			continue
-		}
-		if p.stamper.Settled() && !p.spoke.Add(quiet).After(p.now) {
-			p.envs = append(p.envs, p.stamper.Idle()...)
-			if !p.direct {
-				p.pump()
-			}
-			continue
-		}
-		if !p.now.Before(to) {
-			return
-		}
 	}
 }

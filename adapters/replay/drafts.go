@@ -1,4 +1,4 @@
-package adaptertest
+package replay
 
 import (
 	"fmt"
@@ -189,10 +189,4 @@ func (d *drafts) atExit() (faults []string) {
 	}
 	slices.Sort(faults)
 	return faults
-}
-
-// emptyStep reports whether s says nothing.
-func emptyStep(s adapters.Step) bool {
-	return len(s.Withdraw) == 0 && len(s.Emit) == 0 && len(s.Live) == 0 && s.Facts == nil && len(s.Write) == 0 &&
-		len(s.Effects) == 0 && len(s.Done) == 0 && s.WakeAt.IsZero() && s.Stop == ""
 }

@@ -1,4 +1,4 @@
-package adaptertest
+package replay
 
 import (
 	"bytes"

@@ -1,6 +1,8 @@
-package adaptertest
+package replay
 
 import (
+	"bytes"
+	"encoding/json/jsontext"
 	"strconv"
 	"strings"
 
@@ -231,4 +233,13 @@ func (claudeDialect) plain(method string) (string, bool) {
 		return `{}`, true
 	}
 	return "", false
+}
+
+// compactJSON is data without insignificant white space.
+func compactJSON(data []byte) jsontext.Value {
+	v := jsontext.Value(bytes.Clone(data))
+	if err := v.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return data
+	}
+	return v
 }
