@@ -200,6 +200,9 @@ type setup struct {
 	secrets   *redact.Redactor
 	recording *host.TranscriptRecorder // of --record, nil without
 	config    configuration
+	// resumed is when the native session to resume was opened last, as the host will
+	// tell the Protocol: the zero Time when that is not known.
+	resumed time.Time
 	closers
 }
 
@@ -259,7 +262,7 @@ func sessionConfig(st *streams, req runRequest) (*setup, error) {
 			return s, usage("name a directory", "--add-dir: %v", err)
 		}
 	}
-	if err := resumeSession(hc, f); err != nil {
+	if err := s.resume(f); err != nil {
 		return s, err
 	}
 	if hc.ID == "" {
@@ -272,9 +275,10 @@ func sessionConfig(st *streams, req runRequest) (*setup, error) {
 	return s, s.record(cfg, f.record)
 }
 
-// resumeSession resolves --resume, --continue and --fork. A session of ours goes
-// on in its own journal; an id that is none of ours is the agent's.
-func resumeSession(hc *host.Config, f *runFlags) error {
+// resume resolves --resume, --continue and --fork. A session of ours goes on in its
+// own journal; an id that is none of ours is the agent's.
+func (s *setup) resume(f *runFlags) error {
+	hc := &s.host
 	ref, fork := f.resume, false
 	if f.cont {
 		ref = "last"
@@ -318,6 +322,9 @@ func resumeSession(hc *host.Config, f *runFlags) error {
 		if f.cwd == "" {
 			hc.Dir = meta.Dir
 		}
+	}
+	if meta.NativeOpened != 0 {
+		s.resumed = time.UnixMilli(meta.NativeOpened)
 	}
 	return nil
 }
@@ -377,7 +384,9 @@ func (s *setup) record(cfg configuration, path string) error {
 func (s *setup) recorder(w io.WriteCloser) (*host.TranscriptRecorder, error) {
 	s.add(w)
 	hc, start := &s.host, time.Now()
-	head := transcript.NewHeader(hc.Adapter.Name(), adapters.SessionInfo{ID: hc.ID, Dir: hc.Dir, Client: hc.Client, Options: hc.Options})
+	head := transcript.NewHeader(hc.Adapter.Name(), adapters.SessionInfo{
+		ID: hc.ID, Dir: hc.Dir, Client: hc.Client, Options: hc.Options, NativeOpened: s.resumed,
+	})
 	head.Start = start.UnixMilli()
 	for _, word := range hc.Command {
 		head.Command = append(head.Command, s.secrets.String(word))
