@@ -54,7 +54,7 @@ func keys() []key {
 		{path: "permissions.timeout", kind: duration, def: "10m", doc: "How long an ask waits for a person before it is rejected; 0 waits for ever."},
 		{
 			path: "permissions.onAsk", kind: word, values: []string{"wait", "deny", "fail", "prompt"},
-			doc: "What becomes of an ask that needs a person: wait for one, deny at once, fail the run, prompt at the terminal. Default: prompt at a terminal, deny without one, wait for the daemon.",
+			doc: "What becomes of an ask that needs a person: wait for one, deny at once, fail the run, prompt at the terminal. Default: prompt at a terminal, deny without one, wait with --input envelopes.",
 		},
 		{path: "permissions.remember", kind: word, def: "host", values: []string{"host", "agent"}, doc: "Who remembers an allow-always. What an agent remembers leaves no trace."},
 		{path: "journal.sync", kind: word, def: "interval", values: []string{"off", "interval", "always"}, doc: "When envelopes are forced to the disk: never, shortly after, or before anything goes on. Decisions and ends of turns always are, except with off."},

@@ -26,9 +26,8 @@ The file is ` + "`$XDG_CONFIG_HOME/agenthost/config.yaml`" + ` (usually ` + "`~/
 ` + "`config check`" + ` says what is wrong, ` + "`config show`" + ` what is in force and where it comes from, ` + "`config schema`" + ` prints a JSON Schema
 for editors.
 
-A key that is unknown, misspelt or repeated, or a value of the wrong kind, is an error with its line. The daemon follows the file:
-policy changes reach running sessions at once, the rest new ones; a broken file leaves the last good one in force. Durations are
-written ` + "`20ms`, `10m`, `2h`, `30d`, `0`" + `; sizes ` + "`65536`, `64KiB`, `16MiB`" + `.
+A key that is unknown, misspelt or repeated, or a value of the wrong kind, is an error with its line. ` + "`agenthost run`" + `
+reads it once, when it starts. Durations are written ` + "`20ms`, `10m`, `2h`, `30d`, `0`" + `; sizes ` + "`65536`, `64KiB`, `16MiB`" + `.
 
 `)
 	section := ""
@@ -59,7 +58,7 @@ const table = "| key | default | variable | |\n|---|---|---|---|\n"
 const referenceRest = `
 ## permissions.rules
 
-The rules of the policy, see ` + "`agenthost policy --help`" + `. Each has one of ` + "`allow`, `ask`, `deny`" + ` and may have the filters ` + "`agents`" + ` (names),
+The rules of the policy, see [permissions.md](permissions.md). Each has one of ` + "`allow`, `ask`, `deny`" + ` and may have the filters ` + "`agents`" + ` (names),
 ` + "`cwd`" + ` (a path pattern) and ` + "`subagent`" + ` (true or false).
 
 ## agents
