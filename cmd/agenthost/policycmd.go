@@ -20,8 +20,17 @@ func newPolicy(st *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
 		Short: "Check, explain and test the rules that decide what agents may do",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `Rules allow, ask or deny uses of a tool, as TOOL or TOOL(PATTERN, ...):
+
+  deny:  edit(**/.env*)
+  allow: bash(git status *, go test ./...)
+  ask:   web-fetch(*)
+
+They are the config's permissions.rules, or stand in a file of their own, or in
+--allow, --ask and --deny of agenthost run. The strictest that matches wins; what
+none matches is asked. docs/permissions.md has the rest.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newPolicyCheck(st), newPolicyExplain(st), newPolicyTest(st))
 	return cmd

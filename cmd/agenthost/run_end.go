@@ -130,7 +130,7 @@ func installHint(not *host.NotStartedError) string {
 func openProblem(err *host.OpenError, s *host.Session) error {
 	p := &problem{code: exitStart, what: err.Error()}
 	if err.Cause.Code == contract.CodeAuthRequired {
-		p.mend = "log in to the agent, or set its API key"
+		p.mend = "log in to the agent, or give it the variable with its API key: --pass-env 'NAME_*'"
 		if hint := s.Adapter().Describe().Login; hint != "" {
 			p.mend = "to log in: " + hint
 		}
