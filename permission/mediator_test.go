@@ -153,8 +153,13 @@ func TestWhatAnAskTakes(t *testing.T) {
 	strict.CanMessage, strict.CanEditArgs = false, false
 	open := mustOpen(t, m, strict)
 	for _, r := range []Response{
-		{Decision: "yes"}, {Decision: ""}, {Decision: contract.AllowOnce, Message: "x"}, {Decision: contract.AllowOnce, Args: jsontext.Value(`{"command":"pwd"}`)},
-		{Decision: contract.AllowOnce, Answers: jsontext.Value(`{}`)}, {Decision: contract.AllowAlways, Scope: "world"}, {Decision: contract.AllowAlways, TTL: -1},
+		{Decision: "yes"},
+		{Decision: ""},
+		{Decision: contract.AllowOnce, Message: "x"},
+		{Decision: contract.AllowOnce, Args: jsontext.Value(`{"command":"pwd"}`)},
+		{Decision: contract.AllowOnce, Answers: jsontext.Value(`{}`)},
+		{Decision: contract.AllowAlways, Scope: "world"},
+		{Decision: contract.AllowAlways, TTL: -1},
 	} {
 		if err := m.Resolve(t.Context(), "a", r); !errors.Is(err, ErrNotTaken) {
 			t.Errorf("Resolve(%+v) = %v, want ErrNotTaken", r, err)
@@ -363,9 +368,12 @@ func TestNobodyToAsk(t *testing.T) {
 		open bool
 		fail bool
 	}{
-		{o: Options{OnAsk: policy.OnAskDeny}}, {o: Options{OnAsk: policy.OnAskFail}, fail: true},
-		{o: Options{OnAsk: policy.OnAskWait}, open: true}, {o: Options{OnAsk: policy.OnAskPrompt}, open: true},
-		{o: Options{}, open: true}, {o: Options{Policy: rules(t, "onAsk: deny")}},
+		{o: Options{OnAsk: policy.OnAskDeny}},
+		{o: Options{OnAsk: policy.OnAskFail}, fail: true},
+		{o: Options{OnAsk: policy.OnAskWait}, open: true},
+		{o: Options{OnAsk: policy.OnAskPrompt}, open: true},
+		{o: Options{}, open: true},
+		{o: Options{Policy: rules(t, "onAsk: deny")}},
 		{o: Options{OnAsk: policy.OnAskDeny}, s: &SessionOptions{OnAsk: policy.OnAskWait}, open: true},
 		{o: Options{Policy: rules(t, "onAsk: wait")}, s: &SessionOptions{OnAsk: policy.OnAskFail}, fail: true},
 	} {
@@ -398,8 +406,11 @@ func TestQuestions(t *testing.T) {
 	open := mustOpen(t, m, question("a"))
 	open.none(t)
 	for _, r := range []Response{
-		allow(), {Decision: contract.AllowOnce, Answers: jsontext.Value(`{"token":"x"}`)}, {Decision: contract.AllowOnce, Answers: jsontext.Value(`{"color":null}`)},
-		{Decision: contract.AllowOnce, Answers: jsontext.Value(`["red"]`)}, {Decision: contract.AllowOnce, Answers: jsontext.Value(`{"color":"red"`)},
+		allow(),
+		{Decision: contract.AllowOnce, Answers: jsontext.Value(`{"token":"x"}`)},
+		{Decision: contract.AllowOnce, Answers: jsontext.Value(`{"color":null}`)},
+		{Decision: contract.AllowOnce, Answers: jsontext.Value(`["red"]`)},
+		{Decision: contract.AllowOnce, Answers: jsontext.Value(`{"color":"red"`)},
 	} {
 		if err := m.Resolve(t.Context(), "a", r); !errors.Is(err, ErrNotTaken) {
 			t.Errorf("answers %s: %v, want ErrNotTaken", r.Answers, err)

@@ -212,8 +212,13 @@ func (b *bench) apply(s adapters.Step) {
 
 func (b *bench) mergeFacts(f adapters.Facts) {
 	for _, s := range []struct{ dst, src *string }{
-		{&b.facts.NativeSession, &f.NativeSession}, {&b.facts.AgentName, &f.AgentName}, {&b.facts.AgentVersion, &f.AgentVersion},
-		{&b.facts.Title, &f.Title}, {&b.facts.Model, &f.Model}, {&b.facts.Mode, &f.Mode}, {&b.facts.Thinking, &f.Thinking},
+		{&b.facts.NativeSession, &f.NativeSession},
+		{&b.facts.AgentName, &f.AgentName},
+		{&b.facts.AgentVersion, &f.AgentVersion},
+		{&b.facts.Title, &f.Title},
+		{&b.facts.Model, &f.Model},
+		{&b.facts.Mode, &f.Mode},
+		{&b.facts.Thinking, &f.Thinking},
 	} {
 		if *s.src != "" {
 			*s.dst = *s.src

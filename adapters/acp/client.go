@@ -246,7 +246,8 @@ func (p *Protocol) askFirst(id rawjson.Value, tool, title string, input []byte, 
 	p.ask(c, a, contract.PermissionRequest{
 		Call: c.id, ToolName: t.Name, Title: t.Title, Description: t.Description, Args: t.Args,
 		Options: []contract.PermissionOption{
-			{Decision: contract.AllowOnce, Label: "Allow once"}, {Decision: contract.AllowAlways, Label: "Always allow"},
+			{Decision: contract.AllowOnce, Label: "Allow once"},
+			{Decision: contract.AllowAlways, Label: "Always allow"},
 			{Decision: contract.RejectOnce, Label: "Reject"},
 		},
 	})

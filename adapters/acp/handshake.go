@@ -130,8 +130,12 @@ func (p *Protocol) refuseOptions() error {
 		name string
 		set  bool
 	}{
-		{"Sandbox", o.Sandbox}, {"MaxTurns", o.MaxTurns != 0}, {"BudgetUSD", o.BudgetUSD != 0},
-		{"AllowedTools", len(o.AllowedTools) > 0}, {"DisallowedTools", len(o.DisallowedTools) > 0}, {"ForkAt", o.ForkAt != ""},
+		{"Sandbox", o.Sandbox},
+		{"MaxTurns", o.MaxTurns != 0},
+		{"BudgetUSD", o.BudgetUSD != 0},
+		{"AllowedTools", len(o.AllowedTools) > 0},
+		{"DisallowedTools", len(o.DisallowedTools) > 0},
+		{"ForkAt", o.ForkAt != ""},
 	} {
 		if x.set && !slices.Contains(q.LaunchTakes, x.name) {
 			return fmt.Errorf("%s over ACP takes no option %s: %w", p.name(), x.name, adapters.ErrUnsupported)

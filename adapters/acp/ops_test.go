@@ -52,9 +52,16 @@ func TestOpsRefused(t *testing.T) {
 		name, params string
 		unsupported  bool
 	}{
-		{"list", ``, true}, {"fork", ``, true}, {"rewind", `{"to":"x"}`, true}, {"stash", ``, true}, {"", ``, true},
-		{"config", `[]`, false}, {"config", `{"id":"none","value":"x"}`, false}, {"config", `{"id":"mode","value":"auto"}`, false},
-		{"config", `{"id":"allow_all","value":true}`, false}, {"config", `{"id":"model","value":3}`, false},
+		{"list", ``, true},
+		{"fork", ``, true},
+		{"rewind", `{"to":"x"}`, true},
+		{"stash", ``, true},
+		{"", ``, true},
+		{"config", `[]`, false},
+		{"config", `{"id":"none","value":"x"}`, false},
+		{"config", `{"id":"mode","value":"auto"}`, false},
+		{"config", `{"id":"allow_all","value":true}`, false},
+		{"config", `{"id":"model","value":3}`, false},
 	} {
 		err := b.try(adapters.Op{ID: "op", Name: c.name, Params: jsontext.Value(c.params)})
 		if err == nil || errors.Is(err, adapters.ErrUnsupported) != c.unsupported {

@@ -155,8 +155,11 @@ func TestPromptBlocks(t *testing.T) {
 		files []adapters.Attachment
 		want  string
 	}{
-		{`{"image":true,"embeddedContext":true}`, []adapters.Attachment{file, image},
-			`[{"type":"text","text":"see"},{"type":"resource","resource":{"uri":"file:///w/a%20b.txt","mimeType":"text/plain","text":"text"}},{"type":"image","mimeType":"image/png","data":"AQID"}]`},
+		{
+			`{"image":true,"embeddedContext":true}`,
+			[]adapters.Attachment{file, image},
+			`[{"type":"text","text":"see"},{"type":"resource","resource":{"uri":"file:///w/a%20b.txt","mimeType":"text/plain","text":"text"}},{"type":"image","mimeType":"image/png","data":"AQID"}]`,
+		},
 		{`{}`, []adapters.Attachment{file}, `[{"type":"text","text":"see"},{"type":"resource_link","uri":"file:///w/a%20b.txt","name":"a b.txt","mimeType":"text/plain","size":4}]`},
 		{`{}`, []adapters.Attachment{{Path: "/w/x"}}, `[{"type":"text","text":"see"},{"type":"resource_link","uri":"file:///w/x","name":"x"}]`},
 		{`{}`, []adapters.Attachment{image}, ``},

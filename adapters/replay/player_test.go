@@ -136,22 +136,36 @@ func TestPlay(t *testing.T) {
 		name, want string
 		lines      []string
 	}{
-		{"a turn", "user:text@5 agent:turn-start@7 agent:text@8 agent:turn-end@9",
-			[]string{"0 open o", "1 out done:o", "5 prompt p", "7 out start:p", "8 out text:hi", "9 out end", "10 exit"}},
-		{"an answer", "user:text@1 agent:turn-start@2 agent:tool-call-start@2 agent:permission-request@2 user:permission-response@4 " +
-			"agent:tool-call-end@5 agent:turn-end@5",
-			[]string{"1 prompt p", "2 out start:p call:c ask:c", "4 answer kc", "5 out called:c end", "6 exit"}},
-		{"a withdrawn ask", "user:text@1 agent:turn-start@2 agent:tool-call-start@2 agent:permission-request@2 user:permission-response@4 " +
-			"agent:tool-call-end@4 agent:turn-end@4",
-			[]string{"1 prompt p", "2 out start:p call:c ask:c", "4 out withdraw:kc called:c end", "5 answer kc", "6 exit"}},
-		{"a tick that was recorded", "user:text@1 agent:turn-start@2 agent:text@70 agent:turn-end@80",
-			[]string{"1 prompt p", "2 out start:p wake:50ms", "70 tick", "80 out end", "90 exit"}},
-		{"a tick that was not", "user:text@1 agent:turn-start@2 agent:text@52 agent:turn-end@80",
-			[]string{"1 prompt p", "2 out start:p wake:50ms", "80 out end", "90 exit"}},
-		{"nothing after the exit", "user:text@1 agent:turn-start@2 agent:turn-end@3",
-			[]string{"1 prompt p", "2 out start:p last:end", "3 exit", "4 out text:late", "5 prompt q"}},
-		{"no exit", "user:text@1 agent:turn-start@2 agent:turn-end@2",
-			[]string{"1 prompt p", "2 out start:p last:end"}},
+		{
+			"a turn", "user:text@5 agent:turn-start@7 agent:text@8 agent:turn-end@9",
+			[]string{"0 open o", "1 out done:o", "5 prompt p", "7 out start:p", "8 out text:hi", "9 out end", "10 exit"},
+		},
+		{
+			"an answer", "user:text@1 agent:turn-start@2 agent:tool-call-start@2 agent:permission-request@2 user:permission-response@4 " +
+				"agent:tool-call-end@5 agent:turn-end@5",
+			[]string{"1 prompt p", "2 out start:p call:c ask:c", "4 answer kc", "5 out called:c end", "6 exit"},
+		},
+		{
+			"a withdrawn ask", "user:text@1 agent:turn-start@2 agent:tool-call-start@2 agent:permission-request@2 user:permission-response@4 " +
+				"agent:tool-call-end@4 agent:turn-end@4",
+			[]string{"1 prompt p", "2 out start:p call:c ask:c", "4 out withdraw:kc called:c end", "5 answer kc", "6 exit"},
+		},
+		{
+			"a tick that was recorded", "user:text@1 agent:turn-start@2 agent:text@70 agent:turn-end@80",
+			[]string{"1 prompt p", "2 out start:p wake:50ms", "70 tick", "80 out end", "90 exit"},
+		},
+		{
+			"a tick that was not", "user:text@1 agent:turn-start@2 agent:text@52 agent:turn-end@80",
+			[]string{"1 prompt p", "2 out start:p wake:50ms", "80 out end", "90 exit"},
+		},
+		{
+			"nothing after the exit", "user:text@1 agent:turn-start@2 agent:turn-end@3",
+			[]string{"1 prompt p", "2 out start:p last:end", "3 exit", "4 out text:late", "5 prompt q"},
+		},
+		{
+			"no exit", "user:text@1 agent:turn-start@2 agent:turn-end@2",
+			[]string{"1 prompt p", "2 out start:p last:end"},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -52,8 +52,10 @@ type chatRequest struct {
 }
 
 func (c *chatRequest) reduce() *request {
-	r := &request{model: c.Model, stream: c.Stream, usage: c.StreamOptions.IncludeUsage,
-		maxTokens: max(c.MaxTokens, c.MaxCompletionTokens)}
+	r := &request{
+		model: c.Model, stream: c.Stream, usage: c.StreamOptions.IncludeUsage,
+		maxTokens: max(c.MaxTokens, c.MaxCompletionTokens),
+	}
 	for _, m := range c.Messages {
 		switch m.Role {
 		case "system", "developer":
@@ -135,8 +137,10 @@ func (e *chatEncoder) piece(b beat, text string) []event {
 func (e *chatEncoder) close(b beat) []event {
 	switch b.op {
 	case beatCall:
-		e.calls = append(e.calls, map[string]any{"id": b.call.id, "type": "function",
-			"function": map[string]any{"name": b.call.name, "arguments": b.text}})
+		e.calls = append(e.calls, map[string]any{
+			"id": b.call.id, "type": "function",
+			"function": map[string]any{"name": b.call.name, "arguments": b.text},
+		})
 	case beatThink:
 		e.think += b.text
 	default:
@@ -197,8 +201,10 @@ func (e *chatEncoder) usage() map[string]any {
 
 // openaiFailure is the error body of both OpenAI APIs.
 func openaiFailure(status int, reason string) any {
-	types := map[int]string{400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
-		404: "not_found_error", 429: "rate_limit_exceeded"}
+	types := map[int]string{
+		400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
+		404: "not_found_error", 429: "rate_limit_exceeded",
+	}
 	kind, ok := types[status]
 	if !ok {
 		kind = "server_error"

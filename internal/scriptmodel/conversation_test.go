@@ -44,10 +44,16 @@ func TestLocate(t *testing.T) {
 		{"the last script counts", []string{s, "c:x", "r", "m:done", "u:SCRIPT: text b"}, position{script: "text b", round: 1}},
 		{"its answers only", []string{s, "m:a", "u:SCRIPT: text b", "c:x", "r"}, position{script: "text b", round: 1, next: 1}},
 		{"the agent's question after an answer", []string{s, "m:a", "u:<notice>", "m:b"}, position{script: "text a", next: 2}},
-		{"our ids hold where results stand between calls",
-			[]string{s, "c:call_000000000001_s0_0", "r", "c:call_000000000001_s0_1", "r"}, position{script: "text a", next: 1}},
-		{"and go on from there", []string{s, "c:call_000000000001_s0_0", "r", "c:call_000000000001_s0_1", "r", "m:x", "c:toolu_000000000002_s1_0", "r"},
-			position{script: "text a", next: 2}},
+		{
+			"our ids hold where results stand between calls",
+			[]string{s, "c:call_000000000001_s0_0", "r", "c:call_000000000001_s0_1", "r"},
+			position{script: "text a", next: 1},
+		},
+		{
+			"and go on from there",
+			[]string{s, "c:call_000000000001_s0_0", "r", "c:call_000000000001_s0_1", "r", "m:x", "c:toolu_000000000002_s1_0", "r"},
+			position{script: "text a", next: 2},
+		},
 		{"and where an answer is missing", []string{s, "c:toolu_000000000002_s4_0", "r", "m:x"}, position{script: "text a", next: 6}},
 		{"ids of others do not", []string{s, "c:call_abc", "r"}, position{script: "text a", next: 1}},
 	} {

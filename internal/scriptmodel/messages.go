@@ -211,8 +211,10 @@ func (e *messagesEncoder) usage() map[string]any {
 }
 
 func messagesFailure(status int, reason string) any {
-	types := map[int]string{400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
-		404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error", 503: "overloaded_error"}
+	types := map[int]string{
+		400: "invalid_request_error", 401: "authentication_error", 403: "permission_error",
+		404: "not_found_error", 413: "request_too_large", 429: "rate_limit_error", 529: "overloaded_error", 503: "overloaded_error",
+	}
 	kind, ok := types[status]
 	if !ok {
 		kind = "api_error"

@@ -248,13 +248,17 @@ func TestDefaultAnswers(t *testing.T) {
 func TestChores(t *testing.T) {
 	const script = `SCRIPT: shell rm -rf x`
 	for _, tt := range []struct{ name, path, body, want string }{
-		{"gemini's router", "/v1beta/models/m:generateContent", `{"contents":[{"role":"user","parts":[{"text":"` + script + `"}]}],
+		{
+			"gemini's router", "/v1beta/models/m:generateContent", `{"contents":[{"role":"user","parts":[{"text":"` + script + `"}]}],
 			"generationConfig":{"responseMimeType":"application/json","responseJsonSchema":{"type":"OBJECT","properties":{"complexity_reasoning":{"type":"STRING"},"complexity_score":{"type":"INTEGER"}},"required":["complexity_reasoning","complexity_score"]}}}`,
-			`{\"complexity_reasoning\":\"scripted\",\"complexity_score\":1}`},
+			`{\"complexity_reasoning\":\"scripted\",\"complexity_score\":1}`,
+		},
 		{"JSON without a schema", "/v1beta/models/m:generateContent", `{"contents":[{"role":"user","parts":[{"text":"` + script + `"}]}],"generationConfig":{"responseMimeType":"application/json"}}`, `"text":"{}"`},
-		{"claude's title", "/v1/messages", `{"messages":[{"role":"user","content":"<session>\n` + script + `\n</session>"}],
+		{
+			"claude's title", "/v1/messages", `{"messages":[{"role":"user","content":"<session>\n` + script + `\n</session>"}],
 			"output_config":{"format":{"type":"json_schema","schema":{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}}}}`,
-			`{\"title\":\"Scripted session\"}`},
+			`{\"title\":\"Scripted session\"}`,
+		},
 		{"claude's probe", "/v1/messages", `{"max_tokens":1,"messages":[{"role":"user","content":"quota"}]}`, `"text":"ok"`},
 		{"opencode's title", "/v1/chat/completions", `{"messages":[{"role":"system","content":"You are a title generator. You output ONLY a thread title."},{"role":"user","content":"` + script + `"}]}`, `"content":"Scripted session"`},
 		{"codex's title", "/v1/responses", `{"input":"Generate a title.\n\nUser prompt:\n` + script + `","text":{"format":{"type":"json_schema","schema":{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}}}}`, `{\"title\":\"Scripted session\"}`},

@@ -20,10 +20,14 @@ func TestDiff(t *testing.T) {
 		"added":    {"", "n.txt", "", "l1\nl2\n", "--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1,2 @@\n+l1\n+l2\n", 2, 0},
 		"deleted":  {"d", "", "x\n", "", "--- a/d\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", 0, 1},
 		"renamed":  {"o", "n", "x\n", "x\n", "--- a/o\n+++ b/n\n", 0, 0},
-		"no line end, old": {"f", "f", "a\nb", "a\nb\n",
-			"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n", 1, 1},
-		"no line end, both": {"f", "f", "a\nb", "c\nb",
-			"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+c\n b\n\\ No newline at end of file\n", 1, 1},
+		"no line end, old": {
+			"f", "f", "a\nb", "a\nb\n",
+			"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n", 1, 1,
+		},
+		"no line end, both": {
+			"f", "f", "a\nb", "c\nb",
+			"--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n-a\n+c\n b\n\\ No newline at end of file\n", 1, 1,
+		},
 		"equal":    {"f", "f", "a\n", "a\n", "", 0, 0},
 		"empty":    {"", "f", "", "", "--- /dev/null\n+++ b/f\n", 0, 0},
 		"emptied":  {"f", "f", "a\n", "", "--- a/f\n+++ b/f\n@@ -1 +0,0 @@\n-a\n", 0, 1},

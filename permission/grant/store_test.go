@@ -94,8 +94,14 @@ func TestStoreOnDisk(t *testing.T) {
 func TestStoreErrors(t *testing.T) {
 	s := open(t, "", Options{})
 	for _, g := range []Grant{
-		{}, {Scope: Project, In: "/w", Tool: "bash"}, {Scope: Project, In: "/w", Key: "a"}, {Scope: "world", Tool: "bash", Key: "a"}, {Tool: "bash", Key: "a"},
-		{Scope: Project, Tool: "bash", Key: "a"}, {Scope: User, In: "/w", Tool: "bash", Key: "a"}, {Scope: Session, Tool: "bash", Key: "a"},
+		{},
+		{Scope: Project, In: "/w", Tool: "bash"},
+		{Scope: Project, In: "/w", Key: "a"},
+		{Scope: "world", Tool: "bash", Key: "a"},
+		{Tool: "bash", Key: "a"},
+		{Scope: Project, Tool: "bash", Key: "a"},
+		{Scope: User, In: "/w", Tool: "bash", Key: "a"},
+		{Scope: Session, Tool: "bash", Key: "a"},
 	} {
 		if got, err := s.Add(g); err == nil {
 			t.Errorf("Add(%+v) = %+v, want an error", g, got)
@@ -140,8 +146,12 @@ func TestAmbiguousID(t *testing.T) {
 func TestMatchByScope(t *testing.T) {
 	s := open(t, "", Options{})
 	for _, g := range []Grant{
-		{Scope: User, Tool: "t", Key: "user"}, {Scope: Project, In: "/p", Tool: "t", Key: "project"}, {Scope: Session, In: "s", Tool: "t", Key: "session"},
-		{Scope: User, Tool: "t", Key: "all"}, {Scope: Session, In: "s", Tool: "t", Key: "all"}, {Scope: Project, In: "/p", Tool: "t", Key: "all"},
+		{Scope: User, Tool: "t", Key: "user"},
+		{Scope: Project, In: "/p", Tool: "t", Key: "project"},
+		{Scope: Session, In: "s", Tool: "t", Key: "session"},
+		{Scope: User, Tool: "t", Key: "all"},
+		{Scope: Session, In: "s", Tool: "t", Key: "all"},
+		{Scope: Project, In: "/p", Tool: "t", Key: "all"},
 	} {
 		if _, err := s.Add(g); err != nil {
 			t.Fatal(err)
@@ -151,10 +161,21 @@ func TestMatchByScope(t *testing.T) {
 		q    Query
 		want Scope
 	}{
-		{Query{"t", "user", "s", "/p"}, User}, {Query{"t", "user", "", ""}, User}, {Query{"t", "project", "s", "/p"}, Project}, {Query{"t", "project", "s", "/p2"}, ""},
-		{Query{"t", "project", "s", ""}, ""}, {Query{"t", "session", "s", "/x"}, Session}, {Query{"t", "session", "s2", "/p"}, ""}, {Query{"t", "session", "", "/p"}, ""},
-		{Query{"t", "all", "s", "/p"}, Session}, {Query{"t", "all", "s2", "/p"}, Project}, {Query{"t", "all", "s2", "/p2"}, User},
-		{Query{"u", "user", "s", "/p"}, ""}, {Query{"t", "", "s", "/p"}, ""}, {Query{"", "user", "s", "/p"}, ""}, {Query{"t", "use", "s", "/p"}, ""},
+		{Query{"t", "user", "s", "/p"}, User},
+		{Query{"t", "user", "", ""}, User},
+		{Query{"t", "project", "s", "/p"}, Project},
+		{Query{"t", "project", "s", "/p2"}, ""},
+		{Query{"t", "project", "s", ""}, ""},
+		{Query{"t", "session", "s", "/x"}, Session},
+		{Query{"t", "session", "s2", "/p"}, ""},
+		{Query{"t", "session", "", "/p"}, ""},
+		{Query{"t", "all", "s", "/p"}, Session},
+		{Query{"t", "all", "s2", "/p"}, Project},
+		{Query{"t", "all", "s2", "/p2"}, User},
+		{Query{"u", "user", "s", "/p"}, ""},
+		{Query{"t", "", "s", "/p"}, ""},
+		{Query{"", "user", "s", "/p"}, ""},
+		{Query{"t", "use", "s", "/p"}, ""},
 	} {
 		g, ok, err := s.Match(tt.q)
 		if err != nil || g.Scope != tt.want || ok != (tt.want != "") {

@@ -186,12 +186,25 @@ func TestFilters(t *testing.T) {
 		command, agent, cwd, sub string
 		want                     Verdict
 	}{
-		{"a", "claude", "/w", "", Allow}, {"a", "codex", "/w", "", Allow}, {"a", "gemini", "/w", "", Ask}, {"a", "", "/w", "", Ask},
-		{"b", "", root + "/work/a", "", Allow}, {"b", "", root + "/work", "", Allow}, {"b", "", root + "/other", "", Ask},
-		{"b", "", root + "/work/l", "", Ask}, {"b", "", root + "/work/../other", "", Ask}, {"b", "", "", "", Ask},
-		{"c", "", "/w", "sub1", Allow}, {"c", "", "/w", "", Ask}, {"d", "", "/w", "sub1", Ask}, {"d", "", "/w", "", Allow},
-		{"e", "", root + "/other", "", Deny}, {"e", "", root + "/work/l", "", Deny}, {"e", "", root + "/work/a", "", Allow},
-		{"f", "", root + "/x", "", Allow}, {"f", "", root + "/y", "", Ask},
+		{"a", "claude", "/w", "", Allow},
+		{"a", "codex", "/w", "", Allow},
+		{"a", "gemini", "/w", "", Ask},
+		{"a", "", "/w", "", Ask},
+		{"b", "", root + "/work/a", "", Allow},
+		{"b", "", root + "/work", "", Allow},
+		{"b", "", root + "/other", "", Ask},
+		{"b", "", root + "/work/l", "", Ask},
+		{"b", "", root + "/work/../other", "", Ask},
+		{"b", "", "", "", Ask},
+		{"c", "", "/w", "sub1", Allow},
+		{"c", "", "/w", "", Ask},
+		{"d", "", "/w", "sub1", Ask},
+		{"d", "", "/w", "", Allow},
+		{"e", "", root + "/other", "", Deny},
+		{"e", "", root + "/work/l", "", Deny},
+		{"e", "", root + "/work/a", "", Allow},
+		{"f", "", root + "/x", "", Allow},
+		{"f", "", root + "/y", "", Ask},
 	} {
 		q := command(t, tt.command)
 		q.Agent, q.Cwd, q.Subagent = tt.agent, tt.cwd, tt.sub

@@ -138,8 +138,10 @@ func (r *Rule) warning() string {
 }
 
 func knownTools() []string {
-	return []string{"bash", "read", "write", "edit", "delete", "move", "list", "glob", "grep", "web-fetch", "web-search", "todo", "plan", "task",
-		"ask-user", "view-image", "think", "notebook-edit", "skill", "sleep", "mcp"}
+	return []string{
+		"bash", "read", "write", "edit", "delete", "move", "list", "glob", "grep", "web-fetch", "web-search", "todo", "plan", "task",
+		"ask-user", "view-image", "think", "notebook-edit", "skill", "sleep", "mcp",
+	}
 }
 
 func knownTool(tool string) bool {

@@ -155,9 +155,15 @@ tests[10]: bash: git status: want allow, got allow  by allow: bash(git status *)
 		t.Errorf("%d failed, %v:\n%s\nwant\n%s", failed, err, b.String(), want)
 	}
 	for _, tt := range []struct{ yaml, want string }{
-		{"", "want a table of tests"}, {"tests: {}", "tests: want a list"}, {"cwd: /w", "tests: want a list"}, {"tests: [{}]", "tests[0]: want a tool"},
-		{"tests: [{tool: bash, command: x}]", "tests[0]: want what is expected"}, {"tests: [{tool: bash, want: maybe}]", "tests[0].want: want allow, ask or deny"},
-		{"tests: [{tol: bash}]", `tests[0].tol: want one of`}, {"mode: yolo\ntests: []", "mode: want mode"}, {"tests: [", "reading YAML"},
+		{"", "want a table of tests"},
+		{"tests: {}", "tests: want a list"},
+		{"cwd: /w", "tests: want a list"},
+		{"tests: [{}]", "tests[0]: want a tool"},
+		{"tests: [{tool: bash, command: x}]", "tests[0]: want what is expected"},
+		{"tests: [{tool: bash, want: maybe}]", "tests[0].want: want allow, ask or deny"},
+		{"tests: [{tol: bash}]", `tests[0].tol: want one of`},
+		{"mode: yolo\ntests: []", "mode: want mode"},
+		{"tests: [", "reading YAML"},
 	} {
 		if _, err := ParseTests([]byte(tt.yaml)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("ParseTests(%q) = %v, want %q in it", tt.yaml, err, tt.want)
@@ -197,8 +203,11 @@ func TestKeys(t *testing.T) {
 		a, b Request
 		same bool
 	}{
-		{command(t, "ls  -l"), command(t, "ls -l"), true}, {command(t, "ls -l"), command(t, "ls -la"), false}, {command(t, "ls"), command(t, "cd /tmp && ls"), false},
-		{pathUse(t, "read", "path", "a", "/w"), pathUse(t, "read", "file_path", "/w/a", "/x"), true}, {pathUse(t, "read", "path", "a", "/w"), pathUse(t, "read", "path", "a", "/x"), false},
+		{command(t, "ls  -l"), command(t, "ls -l"), true},
+		{command(t, "ls -l"), command(t, "ls -la"), false},
+		{command(t, "ls"), command(t, "cd /tmp && ls"), false},
+		{pathUse(t, "read", "path", "a", "/w"), pathUse(t, "read", "file_path", "/w/a", "/x"), true},
+		{pathUse(t, "read", "path", "a", "/w"), pathUse(t, "read", "path", "a", "/x"), false},
 		{pathUse(t, "web-fetch", "url", "https://x.com/a", "/w"), pathUse(t, "web-fetch", "url", "https://X.com:443/a", "/w"), true},
 		{pathUse(t, "web-fetch", "url", "https://x.com/a", "/w"), pathUse(t, "web-fetch", "url", "https://x.com/b", "/w"), false},
 		{Request{Tool: "mcp/x/y", Args: []byte(`{"a":1,"b":2}`)}, Request{Tool: "mcp/x/y", Args: []byte(`{"b":2, "a":1}`)}, true},
@@ -211,7 +220,9 @@ func TestKeys(t *testing.T) {
 	}
 	for _, q := range []Request{
 		command(t, "echo $X"), command(t, "ls ("), command(t, ""), command(t, "kill $(cat x)"), command(t, "eval x"), pathUse(t, "read", "path", "", "/w"),
-		pathUse(t, "web-fetch", "url", "http://u@x", "/w"), {Tool: "ask-user", Question: true}, {Tool: "mcp/x/y", Args: []byte(`{"a":1,"a":2}`)},
+		pathUse(t, "web-fetch", "url", "http://u@x", "/w"),
+		{Tool: "ask-user", Question: true},
+		{Tool: "mcp/x/y", Args: []byte(`{"a":1,"a":2}`)},
 		{Tool: "bash", Args: []byte(`{"command":"ls","env":{"A":"b"}}`)},
 	} {
 		if k := key(q); k != "none" {

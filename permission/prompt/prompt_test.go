@@ -113,7 +113,9 @@ func TestKeys(t *testing.T) {
 			message string
 			see     string
 		}{
-			{keys: []string{"y"}, want: contract.AllowOnce}, {keys: []string{"a"}, want: contract.AllowAlways}, {keys: []string{"n"}, want: contract.RejectOnce},
+			{keys: []string{"y"}, want: contract.AllowOnce},
+			{keys: []string{"a"}, want: contract.AllowAlways},
+			{keys: []string{"n"}, want: contract.RejectOnce},
 			{keys: []string{"N", "use make"}, want: contract.RejectOnce, message: "use make"},
 			{keys: []string{"x", " ", "q", "y"}, want: contract.AllowOnce, see: "y yes"},
 			{keys: []string{"?", "n"}, want: contract.RejectOnce, see: "no rule allows it"},

@@ -81,16 +81,20 @@ func lookupTool(name string) (tool, bool) {
 	case "node", "nodejs", "bun", "tsx", "ts-node", "deno":
 		return tool{
 			short: "eprcCi",
-			long: []string{"eval", "print", "require", "import", "loader", "experimental-loader", "inspect-brk", "env-file",
-				"openssl-config", "diagnostic-dir", "cpu-prof", "heap-prof", "report-directory", "redirect-warnings", "preload", "config", "cwd"},
+			long: []string{
+				"eval", "print", "require", "import", "loader", "experimental-loader", "inspect-brk", "env-file",
+				"openssl-config", "diagnostic-dir", "cpu-prof", "heap-prof", "report-directory", "redirect-warnings", "preload", "config", "cwd",
+			},
 		}, true
 	case "tar", "gtar", "bsdtar":
 		return tar(), true
 	case "zip":
 		return tool{single: []string{"TT", "T", "O", "m", "b"}, long: []string{"unzip-command", "output-file", "out", "move", "test"}}, true
 	case "rsync":
-		return tool{short: "eMT", long: []string{"rsh", "rsync-path", "log-file", "write-batch", "only-write-batch", "daemon",
-			"config", "temp-dir", "remote-option", "partial-dir", "backup-dir", "remove-source-files", "delete", "del"}}, true
+		return tool{short: "eMT", long: []string{
+			"rsh", "rsync-path", "log-file", "write-batch", "only-write-batch", "daemon",
+			"config", "temp-dir", "remote-option", "partial-dir", "backup-dir", "remove-source-files", "delete", "del",
+		}}, true
 	case "ssh", "scp", "sftp":
 		return tool{short: "oSFJDELRwBP"}, true
 	case "curl":
@@ -98,9 +102,11 @@ func lookupTool(name string) (tool, bool) {
 	case "wget", "wget2":
 		return tool{
 			short: "OoaPieBrmp",
-			long: []string{"output-document", "output-file", "append-output", "directory-prefix", "input-file", "execute", "config",
+			long: []string{
+				"output-document", "output-file", "append-output", "directory-prefix", "input-file", "execute", "config",
 				"use-askpass", "post-file", "post-data", "body-file", "body-data", "save-cookies", "rejected-log", "hsts-file", "recursive", "mirror",
-				"warc-file", "warc-tempdir", "warc-dedup", "ca-directory", "delete-after"},
+				"warc-file", "warc-tempdir", "warc-dedup", "ca-directory", "delete-after",
+			},
 		}, true
 	case "less", "more", "most":
 		return tool{short: "oOkP", long: []string{"log-file", "LOG-FILE", "lesskey-file", "lesskey-src", "lesskey-content"}, prefixes: []string{"+"}}, true
@@ -120,26 +126,36 @@ func lookupTool(name string) (tool, bool) {
 		return tool{short: "ZC", long: []string{"config", "manifest-path", "target-dir", "out-dir", "artifact-dir", "root"}, prefixes: []string{"+"}}, true
 	case "npm", "pnpm", "yarn", "npx", "bunx":
 		return tool{
-			short: "Cc", long: []string{"prefix", "dir", "cwd", "script-shell", "globalconfig", "userconfig", "node-options", "call",
-				"modules-folder", "use-yarnrc", "registry", "git", "editor", "viewer", "shell", "init-module", "onload-script"},
+			short: "Cc", long: []string{
+				"prefix", "dir", "cwd", "script-shell", "globalconfig", "userconfig", "node-options", "call",
+				"modules-folder", "use-yarnrc", "registry", "git", "editor", "viewer", "shell", "init-module", "onload-script",
+			},
 			words: []string{"exec", "x", "dlx", "explore", "config", "set"},
 		}, true
 	case "pytest", "py.test":
-		return tool{short: "pco", long: []string{"config-file", "override-ini", "basetemp", "rootdir", "confcutdir", "junit-xml", "junitxml",
-			"log-file", "pastebin", "debug", "cov-report", "resultlog", "result-log", "import-mode", "pdbcls"}}, true
+		return tool{short: "pco", long: []string{
+			"config-file", "override-ini", "basetemp", "rootdir", "confcutdir", "junit-xml", "junitxml",
+			"log-file", "pastebin", "debug", "cov-report", "resultlog", "result-log", "import-mode", "pdbcls",
+		}}, true
 	case "eslint", "prettier", "stylelint", "biome", "tsc", "jest", "mocha", "vitest":
 		return tool{
 			short: "ocrfwp",
-			long: []string{"fix", "output-file", "config", "rulesdir", "resolve-plugins-relative-to", "plugin", "parser", "format", "write",
+			long: []string{
+				"fix", "output-file", "config", "rulesdir", "resolve-plugins-relative-to", "plugin", "parser", "format", "write",
 				"formatter", "custom-formatter", "custom-syntax", "require", "project", "outDir", "outFile", "globalSetup", "globalTeardown", "setupFiles", "testRunner",
-				"runner", "transform", "reporters", "reporter", "coverageDirectory", "import", "loader", "cache-location", "update", "outputFile"},
+				"runner", "transform", "reporters", "reporter", "coverageDirectory", "import", "loader", "cache-location", "update", "outputFile",
+			},
 		}, true
 	case "ruff", "black", "isort", "mypy", "flake8", "pylint":
-		return tool{short: "oc", long: []string{"fix", "unsafe-fixes", "output-file", "config", "config-file", "junit-xml", "load-plugins",
-			"init-hook", "rcfile", "plugins", "any-exe", "python-executable", "cache-dir", "html-report", "txt-report", "xml-report", "install-types"}}, true
+		return tool{short: "oc", long: []string{
+			"fix", "unsafe-fixes", "output-file", "config", "config-file", "junit-xml", "load-plugins",
+			"init-hook", "rcfile", "plugins", "any-exe", "python-executable", "cache-dir", "html-report", "txt-report", "xml-report", "install-types",
+		}}, true
 	case "docker", "podman", "nerdctl":
-		return tool{short: "vHc", long: []string{"volume", "mount", "volumes-from", "privileged", "host", "context", "config", "pid", "cap-add",
-			"device", "security-opt", "userns", "ipc", "network", "net", "env-file", "runtime", "hooks-dir", "conmon", "module"}}, true
+		return tool{short: "vHc", long: []string{
+			"volume", "mount", "volumes-from", "privileged", "host", "context", "config", "pid", "cap-add",
+			"device", "security-opt", "userns", "ipc", "network", "net", "env-file", "runtime", "hooks-dir", "conmon", "module",
+		}}, true
 	case "kubectl", "helm":
 		return tool{long: []string{"kubeconfig", "post-renderer", "profile-output", "cache-dir", "raw", "edit"}, words: []string{"exec", "cp", "plugin", "config"}}, true
 	case "openssl":
@@ -202,8 +218,10 @@ func gitTool() tool {
 	use := tool{words: []string{anyUse}}
 	clone := tool{short: "uco", long: []string{"upload-pack", "config", "template", "separate-git-dir"}}
 	return tool{
-		long: []string{"output", "ext-diff", "textconv", "open-files-in-pager", "upload-pack", "receive-pack", "exec", "exec-path",
-			"config-env", "git-dir", "work-tree", "output-directory", "extcmd", "export-marks", "filters", "template"},
+		long: []string{
+			"output", "ext-diff", "textconv", "open-files-in-pager", "upload-pack", "receive-pack", "exec", "exec-path",
+			"config-env", "git-dir", "work-tree", "output-directory", "extcmd", "export-marks", "filters", "template",
+		},
 		// A transport helper runs what the address says.
 		prefixes: []string{"ext::", "fd::"},
 		valued:   gitValued(),
@@ -234,9 +252,11 @@ func gitTool() tool {
 
 func goTool() tool {
 	return tool{
-		single: []string{"exec", "toolexec", "o", "vettool", "overlay", "modfile", "C", "pkgdir", "ldflags", "gcflags", "asmflags",
+		single: []string{
+			"exec", "toolexec", "o", "vettool", "overlay", "modfile", "C", "pkgdir", "ldflags", "gcflags", "asmflags",
 			"gccgoflags", "compiler", "coverprofile", "cpuprofile", "memprofile", "blockprofile", "mutexprofile", "trace", "outputdir",
-			"c", "test.testlogfile", "test.fuzzcachedir", "w", "u", "fixtool"},
+			"c", "test.testlogfile", "test.fuzzcachedir", "w", "u", "fixtool",
+		},
 		valued: []string{"-C"},
 		subs: map[string]tool{
 			// -u means unset there and update elsewhere; both change what runs.
@@ -248,8 +268,10 @@ func goTool() tool {
 func tarTool() tool {
 	return tool{
 		short: "IFxcruATgW",
-		long: []string{"to-command", "use-compress-program", "checkpoint-action", "rsh-command", "rmt-command", "info-script", "new-volume-script",
-			"extract", "get", "create", "append", "update", "catenate", "concatenate", "delete", "index-file", "files-from", "listed-incremental"},
+		long: []string{
+			"to-command", "use-compress-program", "checkpoint-action", "rsh-command", "rmt-command", "info-script", "new-volume-script",
+			"extract", "get", "create", "append", "update", "catenate", "concatenate", "delete", "index-file", "files-from", "listed-incremental",
+		},
 		check: markTar,
 	}
 }
@@ -257,10 +279,12 @@ func tarTool() tool {
 func curlTool() tool {
 	return tool{
 		short: "oOJKcDTFdEQxw",
-		long: []string{"output", "output-dir", "remote-name", "remote-name-all", "remote-header-name", "create-dirs", "config", "cookie-jar",
+		long: []string{
+			"output", "output-dir", "remote-name", "remote-name-all", "remote-header-name", "create-dirs", "config", "cookie-jar",
 			"dump-header", "trace", "trace-ascii", "stderr", "libcurl", "hsts", "alt-svc", "etag-save", "upload-file", "form", "form-string",
 			"data", "data-ascii", "data-binary", "data-raw", "data-urlencode", "json", "engine", "quote", "write-out", "unix-socket",
-			"abstract-unix-socket", "proxy", "preproxy", "key", "cert", "netrc-file", "url-query", "next", "url", "resolve", "connect-to"},
+			"abstract-unix-socket", "proxy", "preproxy", "key", "cert", "netrc-file", "url-query", "next", "url", "resolve", "connect-to",
+		},
 		prefixes: []string{"file:", "scp:", "sftp:", "smb:", "gopher:", "dict:", "telnet:", "@"},
 	}
 }

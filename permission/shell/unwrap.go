@@ -40,8 +40,10 @@ func lookupWrapper(name string) (wrapper, bool) {
 	case "ionice":
 		return wrapper{transparent: true, flags: "t", valued: "cn", long: []string{"ignore"}, longValued: []string{"class", "classdata"}}, true
 	case "timeout", "gtimeout":
-		return wrapper{transparent: true, flags: "v", valued: "ks", long: []string{"foreground", "preserve-status", "verbose"},
-			longValued: []string{"kill-after", "signal"}, operands: 1}, true
+		return wrapper{
+			transparent: true, flags: "v", valued: "ks", long: []string{"foreground", "preserve-status", "verbose"},
+			longValued: []string{"kill-after", "signal"}, operands: 1,
+		}, true
 	case "time":
 		return wrapper{transparent: true, flags: "pvlh", valued: "fo", unclear: "oa", long: []string{"portability", "verbose"}, longValued: []string{"format"}}, true
 	case "stdbuf":
@@ -61,8 +63,10 @@ func lookupWrapper(name string) (wrapper, bool) {
 	case "unbuffer":
 		return wrapper{transparent: true, flags: "p"}, true
 	case "sudo":
-		return wrapper{flags: "AbBEHKkNnPS", valued: "CDghpRrTtuU", long: []string{"askpass", "background", "bell", "preserve-env", "set-home", "non-interactive", "reset-timestamp", "stdin"},
-			longValued: []string{"user", "group", "chdir", "chroot", "host", "prompt", "close-from", "role", "type", "command-timeout", "other-user"}, assigns: true}, true
+		return wrapper{
+			flags: "AbBEHKkNnPS", valued: "CDghpRrTtuU", long: []string{"askpass", "background", "bell", "preserve-env", "set-home", "non-interactive", "reset-timestamp", "stdin"},
+			longValued: []string{"user", "group", "chdir", "chroot", "host", "prompt", "close-from", "role", "type", "command-timeout", "other-user"}, assigns: true,
+		}, true
 	case "doas":
 		return wrapper{flags: "nL", valued: "uCa"}, true
 	case "chroot":
@@ -78,8 +82,10 @@ func lookupWrapper(name string) (wrapper, bool) {
 	case "bundle", "mise", "direnv", "rbenv", "pyenv", "asdf", "rtx", "fnm", "volta":
 		return wrapper{sub: "exec"}, true
 	case "watch":
-		return wrapper{transparent: true, flags: "bcdegprtwxCR", valued: "nq", long: []string{"beep", "color", "no-color", "errexit", "chgexit", "precise", "no-rerun", "no-title", "no-wrap", "exec", "differences"},
-			longValued: []string{"interval", "equexit"}, script: true}, true
+		return wrapper{
+			transparent: true, flags: "bcdegprtwxCR", valued: "nq", long: []string{"beep", "color", "no-color", "errexit", "chgexit", "precise", "no-rerun", "no-title", "no-wrap", "exec", "differences"},
+			longValued: []string{"interval", "equexit"}, script: true,
+		}, true
 	}
 	return wrapper{}, false
 }
