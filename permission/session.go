@@ -117,6 +117,22 @@ func (m *Mediator) SetMode(id string, mode contract.PermissionMode, by contract.
 	return nil
 }
 
+// Permits reports whether SetMode would take the mode: ErrBypass for
+// bypassPermissions without a local opt-in, which is audited as a try.
+func (m *Mediator) Permits(id string, mode contract.PermissionMode, by contract.DecisionBy) error {
+	if mode != contract.ModeBypassPermissions {
+		return nil
+	}
+	m.mu.Lock()
+	may := m.mayBypassLocked(m.sessions[id])
+	m.mu.Unlock()
+	if may {
+		return nil
+	}
+	m.auditMode(id, mode, by, true)
+	return ErrBypass
+}
+
 // Mode is the mode that holds for a session.
 func (m *Mediator) Mode(id string) contract.PermissionMode {
 	m.mu.Lock()

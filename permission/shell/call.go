@@ -170,6 +170,8 @@ func (r *reader) test(c *syntax.TestClause) {
 			walk(x.X)
 			cmd.Words = append(cmd.Words, Word{Text: x.Op.String()})
 			switch x.Op {
+			case syntax.AndTest, syntax.OrTest:
+				cmd.Exact = "a shell without [[ runs what stands after && and ||"
 			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
 				r.testNumber(cmd, x.X)
 				r.testNumber(cmd, x.Y)

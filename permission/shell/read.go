@@ -89,6 +89,11 @@ func unreadable(src string) string {
 			}
 		}
 	}
+	if strings.Contains(src, `\`) {
+		if why := oddBackslash(src); why != "" {
+			return why
+		}
+	}
 	if len(src) > maxOpeners {
 		for _, k := range []string{"if", "while", "until", "for", "case", "select", "time", "coproc", "function"} {
 			openers += strings.Count(src, k)
@@ -99,6 +104,25 @@ func unreadable(src string) string {
 		return "it may be nested too deeply to read"
 	case breaks > maxBreaks:
 		return "it has too many commands to read"
+	}
+	return ""
+}
+
+// oddBackslash says where a backslash ends a line, or the script, in a way that our
+// parser and the shells read differently: a comment does not go on after it, and
+// one at the very end is an ordinary character.
+func oddBackslash(src string) string {
+	for line := range strings.Lines(src) {
+		text := strings.TrimSuffix(line, "\n")
+		switch {
+		case !strings.HasSuffix(text, `\`):
+		case len(text) == len(line):
+			return "it ends in a backslash"
+		case strings.HasSuffix(text, `\\`):
+			return "a line ends in more than one backslash"
+		case strings.Contains(text, "#"):
+			return "a line that may be a comment ends in a backslash"
+		}
 	}
 	return ""
 }
@@ -199,9 +223,8 @@ func (r *reader) stmt(s *syntax.Stmt) {
 			r.stmt(c.Stmt)
 		}
 	case *syntax.CoprocClause:
-		if c.Name != nil {
-			r.sets(c, r.source(c.Name))
-		}
+		// Shells do not agree on what is a name in it and what is a command.
+		r.add(&Command{Source: r.source(c), Dynamic: "what a coprocess runs cannot be told", Blind: true})
 		r.stmt(c.Stmt)
 	case *syntax.DeclClause:
 		r.declare(c)
