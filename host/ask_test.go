@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/permission"
 )
@@ -18,6 +20,7 @@ type desk struct {
 	mu   sync.Mutex
 	open map[string]func(permission.Answer)
 	asks []permission.Ask
+	mode contract.PermissionMode
 }
 
 func newDesk() *desk { return &desk{open: map[string]func(permission.Answer){}} }
@@ -63,7 +66,20 @@ func (d *desk) Withdraw(id string, cause contract.Resolver) {
 	}
 }
 
-func (d *desk) SetMode(string, contract.PermissionMode, contract.DecisionBy) error { return nil }
+func (d *desk) SetMode(_ string, mode contract.PermissionMode, _ contract.DecisionBy) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mode = mode
+	return nil
+}
+
+func (d *desk) Mode(string) contract.PermissionMode {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return cmp.Or(d.mode, contract.ModeDefault)
+}
+
+func (d *desk) Permits(string, contract.PermissionMode, contract.DecisionBy) error { return nil }
 
 func (d *desk) pending() int {
 	d.mu.Lock()
@@ -258,5 +274,42 @@ func TestRefusedAskEndsTheRun(t *testing.T) {
 		<-st.Done()
 		check(t, st.stream(), "user:work", "turn-start", "user:more", "start:fail", "ask:fail", "answer:fail:reject-once:policy",
 			"end:fail:error", "turn-end:failed:ask-refused", "service:notice:host-stopped")
+	})
+}
+
+// An agent that tells of a mode can only tighten what holds: its words may be
+// the model's. A mode that people choose holds when the agent confirmed it.
+func TestOnlyPeopleLoosen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c, d := asking(t)
+		mode := func() contract.PermissionMode { synctest.Wait(); return d.Mode("") }
+		c.say("mode bypassPermissions", "mode acceptEdits")
+		if got := mode(); got != contract.ModeDefault {
+			t.Errorf("the agent loosened to %q", got)
+		}
+		c.say("mode plan")
+		if got := mode(); got != contract.ModePlan {
+			t.Errorf("mode = %q, want plan", got)
+		}
+		c.say("mode default")
+		if got := mode(); got != contract.ModePlan {
+			t.Errorf("the agent left plan mode: %q", got)
+		}
+		go func() {
+			line := c.want("configure")
+			if got := mode(); got != contract.ModePlan {
+				t.Errorf("%q holds before the agent confirmed it", got)
+			}
+			c.say("configured " + strings.Fields(line)[1])
+		}()
+		if err := st.Configure(t.Context(), adapters.Configure{Mode: contract.ModeAcceptEdits}, contract.DecisionBy{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := mode(); got != contract.ModeAcceptEdits {
+			t.Errorf("mode = %q, want acceptEdits", got)
+		}
+		c.say("done completed")
+		st.Idle(t.Context())
+		st.end()
 	})
 }

@@ -69,6 +69,10 @@ type Mediator interface {
 	// SetMode changes the mode of a session. permission.ErrBypass refuses
 	// bypassPermissions without the local opt-in.
 	SetMode(session string, mode contract.PermissionMode, by contract.DecisionBy) error
+	// Mode is the mode that holds for a session; Permits says whether it may be
+	// switched to one, and audits a try that may not.
+	Mode(session string) contract.PermissionMode
+	Permits(session string, mode contract.PermissionMode, by contract.DecisionBy) error
 }
 
 var _ Mediator = (*permission.Mediator)(nil)

@@ -102,6 +102,11 @@ func (p *fakeProtocol) Receive(_ time.Time, f adapters.Frame) (adapters.Step, er
 		id := p.steers[0]
 		p.steers = p.steers[1:]
 		return adapters.Step{Done: []adapters.Outcome{{ID: id, Err: &contract.Error{Code: contract.CodeTimeout, Message: "too late"}}}}, nil
+	case "mode":
+		return emit(contract.AgentConfigurationChanged{PermissionMode: contract.PermissionMode(arg)})
+	case "give-up":
+		p.open = false
+		return adapters.Step{Stop: "it does not answer", Emit: []adapters.Draft{{Event: contract.TurnEnd{Status: contract.TurnStatus(arg)}}}}, nil
 	case "unknown-session":
 		return adapters.Step{Done: []adapters.Outcome{{ID: openID, Err: &contract.Error{Code: contract.CodeSessionNotFound, Message: "no such session"}}}}, nil
 	case "text":

@@ -35,7 +35,17 @@ func (s *Session) run(ctx context.Context) {
 			s.stop()
 		}
 		timer.Stop()
+		s.followUps()
 		s.pump()
+	}
+}
+
+// followUps does what was put off until the Step was applied.
+func (s *Session) followUps() {
+	for len(s.followUp) > 0 {
+		f := s.followUp[0]
+		s.followUp = s.followUp[1:]
+		f()
 	}
 }
 

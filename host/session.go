@@ -58,6 +58,8 @@ type Session struct {
 	waiting map[string]func(adapters.Outcome)
 	idle    []func() // called when nothing is under way
 	alarm   alarm
+	// followUp is what is to be done when the Step at hand is applied.
+	followUp []func()
 	// configuring counts the configurations that the agent has not answered.
 	configuring int
 	// shutting says that the child was told goodbye, gaveUp that it is being
@@ -242,8 +244,8 @@ func (s *Session) Configure(ctx context.Context, c adapters.Configure, by contra
 // beginConfigure is Configure that does not wait for the agent. Prompts that come
 // after it wait for its outcome: they are meant for the new configuration.
 func (s *Session) beginConfigure(c adapters.Configure, by contract.DecisionBy) (wait func(context.Context) error, err error) {
-	if c.Mode == contract.ModeBypassPermissions && s.cfg.Mediator != nil {
-		if err := s.cfg.Mediator.SetMode(s.cfg.ID, c.Mode, by); err != nil {
+	if s.cfg.Mediator != nil {
+		if err := s.cfg.Mediator.Permits(s.cfg.ID, c.Mode, by); err != nil {
 			return nil, err
 		}
 	}
@@ -254,7 +256,12 @@ func (s *Session) beginConfigure(c adapters.Configure, by contract.DecisionBy) (
 			s.configuring--
 			done(err)
 		}
-		s.command(c, func(o adapters.Outcome) { over(outcomeError(o)) }, over)
+		s.command(c, func(o adapters.Outcome) {
+			if o.Err == nil {
+				s.setMode(c.Mode, by)
+			}
+			over(outcomeError(o))
+		}, over)
 	}), nil
 }
 
@@ -321,7 +328,7 @@ func (s *Session) commandID() string {
 // command submits c and calls got with its Outcome, or refused when the
 // Protocol does not take it.
 func (s *Session) command(c adapters.Command, got func(adapters.Outcome), refused func(error)) {
-	if s.state != open {
+	if s.state != open || s.gaveUp {
 		refused(fmt.Errorf("the agent is not ready (%s)", s.state))
 		return
 	}

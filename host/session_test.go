@@ -438,3 +438,44 @@ func TestExitInHandshakeSaysWhy(t *testing.T) {
 		check(t, st.stream(), "service:error:auth-required")
 	})
 }
+
+// A prompt that waits does not go to an agent that is being stopped.
+func TestPromptWaitsForTheNextAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c := opened(t, fakeAdapter{}, nil)
+		c.deaf = true
+		st.mustSend(contract.Text{Text: "one"})
+		c.want("prompt one")
+		st.mustSend(contract.Text{Text: "two"})
+		c.say("give-up cancelled")
+		synctest.Wait()
+		c.silent()
+		c.die(adapters.ExitStatus{Code: -1, Signal: "SIGKILL"})
+		c = <-st.children
+		c.want("open")
+		c.say("opened native-1")
+		c.want("prompt two")
+		c.say("done completed")
+		st.Idle(t.Context())
+		check(t, st.end(), "user:one", "turn-start", "user:two", "turn-end:cancelled", "service:error:timeout",
+			"service:reconnect:", "turn-start", "turn-end:completed")
+	})
+}
+
+// An abort of what the agent said by itself, and was done with, does not reach
+// the turn that comes next.
+func TestAbortOfRestingTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c := opened(t, fakeAdapter{}, func(cfg *Config) { cfg.Limits.Abort = time.Second })
+		c.say("text by the way")
+		synctest.Wait()
+		st.mustSend(contract.Abort{})
+		st.mustSend(contract.Text{Text: "one"})
+		c.want("prompt one")
+		time.Sleep(time.Minute) // the bubble's clock
+		c.say("text done", "done completed")
+		st.Idle(t.Context())
+		check(t, st.end(), "turn-start", "agent:by the way", "abort", "turn-end:completed",
+			"user:one", "turn-start", "agent:done", "turn-end:completed")
+	})
+}

@@ -10,9 +10,8 @@ import (
 
 // turn is what the loop knows of the prompts that are under way.
 type turn struct {
-	// sent are prompts that were submitted and not taken up yet; taken are the
-	// ones that the open turn takes up.
-	sent, taken []string
+	// sent are prompts that were submitted and not taken up yet.
+	sent []string
 	// steers are the messages to the open turn; nobody waits for their outcome
 	// when it is over.
 	steers []string
@@ -20,9 +19,6 @@ type turn struct {
 	aborting bool
 	// refused is why the open turn is to count as failed, nil when it is not.
 	refused *contract.Error
-	// ended counts the turns of this run.
-	ended int
-	last  contract.TurnStatus
 }
 
 // busy reports whether a prompt must wait. A turn that the agent began by itself
@@ -45,8 +41,8 @@ func (s *Session) pump() {
 			}
 			s.failQueue()
 		case open:
-			if s.configuring > 0 {
-				return // they are meant for what comes of it
+			if s.configuring > 0 || s.gaveUp {
+				return // for what comes of it; for the agent that comes next
 			}
 			p := s.queue[0]
 			s.queue = slices.Delete(s.queue, 0, 1)
@@ -93,7 +89,6 @@ func (s *Session) failQueue() {
 func (s *Session) emit(d adapters.Draft) {
 	switch ev := d.Event.(type) {
 	case contract.TurnStart:
-		s.turn.taken = d.Prompts
 		s.turn.sent = slices.DeleteFunc(s.turn.sent, func(id string) bool { return slices.Contains(d.Prompts, id) })
 	case contract.TurnEnd:
 		if s.stamper.Turn() == "" {
@@ -115,10 +110,24 @@ func (s *Session) emit(d adapters.Draft) {
 	envs := s.stamper.Agent(d)
 	s.append(envs...)
 	s.moot(envs)
+	s.cutShort(d, envs)
 	if d.Ask != "" {
 		s.openAsk(d, envs)
 	}
 	s.watchQuiet()
+}
+
+// cutShort keeps the books of a turn that the stamper ended itself, because
+// another one began.
+func (s *Session) cutShort(d adapters.Draft, envs []contract.Envelope) {
+	if _, own := d.Event.(contract.TurnEnd); own {
+		return
+	}
+	for _, e := range envs {
+		if end, ok := e.Event.(contract.TurnEnd); ok {
+			s.turnEnded(end.Status)
+		}
+	}
 }
 
 // watchQuiet ends an autonomous turn that has come to rest: an agent that says
@@ -141,37 +150,49 @@ func (s *Session) quiet() {
 
 func (s *Session) turnEnded(status contract.TurnStatus) {
 	s.sync()
-	s.turn.taken = nil
 	for _, id := range s.turn.steers {
 		delete(s.waiting, id)
 	}
 	s.turn.steers = nil
 	s.turn.aborting = false
-	s.turn.ended++
-	s.turn.last = status
 	if status == contract.TurnCompleted {
 		s.restart = 0
 	}
 	s.alarm.clear(alarmAbort)
 	s.saveMeta()
+	// Not now: the Step that ended the turn is still being applied.
 	switch {
 	case s.state == closing:
-		s.shut()
+		s.followUp = append(s.followUp, s.shut)
 	case s.turn.refused != nil:
-		s.stop()
+		s.followUp = append(s.followUp, s.stop)
 	}
 	s.turn.refused = nil
 }
 
-// modeChanged keeps the mediator's mode the agent's: an agent that entered plan
-// mode by itself is held to it.
+// modeChanged holds an agent that went into a stricter mode by itself to it. A
+// freer one that an agent tells of counts for nothing here: what it says may be
+// the model's words, and only people loosen.
 func (s *Session) modeChanged(ev contract.AgentConfigurationChanged) {
-	if ev.PermissionMode == "" || s.cfg.Mediator == nil {
+	if s.cfg.Mediator == nil {
 		return
 	}
-	by := contract.DecisionBy{Resolver: contract.ByHost}
-	if err := s.cfg.Mediator.SetMode(s.cfg.ID, ev.PermissionMode, by); err != nil {
-		s.log.Debug("the mediator does not take the agent's mode", "mode", ev.PermissionMode, "err", err)
+	strict := []contract.PermissionMode{
+		contract.ModePlan, contract.ModeDefault, contract.ModeAcceptEdits, contract.ModeBypassPermissions,
+	}
+	now, next := slices.Index(strict, s.cfg.Mediator.Mode(s.cfg.ID)), slices.Index(strict, ev.PermissionMode)
+	if next >= 0 && next < now {
+		s.setMode(ev.PermissionMode, contract.DecisionBy{Resolver: contract.ByHost})
+	}
+}
+
+// setMode gives a mode that holds now to the mediator.
+func (s *Session) setMode(mode contract.PermissionMode, by contract.DecisionBy) {
+	if mode == "" || s.cfg.Mediator == nil {
+		return
+	}
+	if err := s.cfg.Mediator.SetMode(s.cfg.ID, mode, by); err != nil {
+		s.log.Warn("the mediator does not take the mode", "mode", mode, "err", err)
 	}
 }
 
@@ -197,6 +218,9 @@ func (s *Session) priced(end contract.TurnEnd) contract.TurnEnd {
 func (s *Session) abort() error {
 	if s.turn.aborting {
 		return nil
+	}
+	if s.stamper.Autonomous() && s.stamper.Settled() {
+		s.quiet() // nothing runs in it
 	}
 	if s.stamper.Turn() == "" && len(s.turn.sent) == 0 {
 		return nil

@@ -28,6 +28,10 @@ func (j *Journal) Sync() error {
 
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if err != nil && j.synced >= end {
+		// Meanwhile a new segment was begun: that synced this one and closed it.
+		err = nil
+	}
 	if err != nil {
 		// The kernel may have dropped the dirty pages: a second attempt would
 		// succeed without having written them.

@@ -196,7 +196,7 @@ func (p *Protocol) change(kind settingKind, value string, then func(*contract.Er
 		then(&contract.Error{Code: contract.CodeUnsupported, Message: err.Error()})
 		return
 	}
-	if s.current == native && native != "" {
+	if native == "" || s.current == native { // an agent without modes is in its only one
 		then(nil)
 		return
 	}

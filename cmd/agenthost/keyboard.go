@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/permission"
 	"github.com/agenthost/agenthost/permission/prompt"
 )
@@ -66,6 +67,6 @@ func terminalInput(st *streams) (io.Reader, io.Closer) {
 
 // askAtTerminal asks a person about what no rule decides, until ctx is over.
 func askAtTerminal(ctx context.Context, st *streams, k *keyboard, m *permission.Mediator, session string) {
-	p := &prompt.Prompt{In: k.asks, Out: st.err, Color: os.Getenv("NO_COLOR") == ""}
+	p := &prompt.Prompt{In: k.asks, Out: st.err, By: contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI}, Color: os.Getenv("NO_COLOR") == ""}
 	_ = p.Run(ctx, m, session) // ends with ctx, the mediator, or the input: asks stay open then
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/permission"
 	"github.com/agenthost/agenthost/permission/grant"
 	"github.com/agenthost/agenthost/permission/policy"
@@ -13,7 +14,7 @@ import (
 
 // sessionMediator makes the mediator of one run: the config's rules, a policy
 // file, the rules of the command line, remembered grants, the audit log.
-func sessionMediator(st *streams, cfg configuration, f *runFlags, sessionID string, cl *closers) (*permission.Mediator, error) {
+func sessionMediator(st *streams, cfg configuration, f *runFlags, hc *host.Config, cl *closers) (*permission.Mediator, error) {
 	env := policy.HostEnv()
 	base, err := basePolicy(cfg, env)
 	if err != nil {
@@ -44,12 +45,15 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, sessionID stri
 	}
 	m := permission.New(permission.Options{Policy: base, Grants: grants, Audit: audit})
 	cl.add(m)
-	err = m.StartSession(sessionID, permission.SessionOptions{
+	err = m.StartSession(hc.ID, permission.SessionOptions{
 		OnAsk: onAsk(st, f, base), Rules: rules,
-		By: contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI},
+		Mode: contract.PermissionMode(hc.Options.Mode), By: contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI},
 	})
 	if err != nil {
 		return nil, usage("see agenthost run --help", "%v", err)
+	}
+	if mode := m.Mode(hc.ID); hc.Options.Mode == "" && mode != contract.ModeDefault {
+		hc.Options.Mode = string(mode) // a policy file's: the agent is held to it, too
 	}
 	return m, nil
 }

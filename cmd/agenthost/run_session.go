@@ -133,6 +133,8 @@ func (r *runner) run(prompt string, hasPrompt bool) error {
 	case inputErr = <-fed:
 	case <-r.ends.ctx.Done():
 	case <-r.session.Done():
+		// It may have ended because it never opened; who feeds it may be busy reading.
+		inputErr = r.session.Opened(context.Background())
 	}
 	r.shut()
 	outErr := r.awaitOutput(printed)
@@ -268,7 +270,7 @@ func sessionConfig(st *streams, req runRequest) (*setup, error) {
 	if hc.ID == "" {
 		hc.ID = cuid2.Generate()
 	}
-	hc.Mediator, err = sessionMediator(st, cfg, f, hc.ID, &s.closers)
+	hc.Mediator, err = sessionMediator(st, cfg, f, hc, &s.closers)
 	if err != nil {
 		return s, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agenthost/agenthost/adapters/present"
 	"github.com/agenthost/agenthost/host"
 )
 
@@ -36,7 +37,7 @@ func newSessions(st *streams) *cobra.Command {
 				if title == "" {
 					title = m.Facts.Title
 				}
-				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", m.ID, m.Agent, time.UnixMilli(m.Updated).Format(time.DateTime), m.Dir, title)
+				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", m.ID, m.Agent, time.UnixMilli(m.Updated).Format(time.DateTime), m.Dir, present.Line(title))
 			}
 			return tw.Flush()
 		},
