@@ -35,7 +35,7 @@ type Result struct {
 
 // ParseTests reads a table of expectations in YAML:
 //
-//	cwd: /work/app
+//	cwd: /w/app
 //	tests:
 //	  - {tool: bash, command: git status, want: allow}
 //	  - {tool: edit, path: .env, want: deny, rule: .env}
