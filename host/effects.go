@@ -50,6 +50,17 @@ func (x *effects) do(e adapters.Effect, done func(adapters.EffectDone)) {
 	})
 }
 
+// childGone ends the terminals of a child that is gone, without waiting.
+func (x *effects) childGone() {
+	x.mu.Lock()
+	terms := x.terms
+	x.terms = nil
+	x.mu.Unlock()
+	if terms != nil {
+		x.wg.Go(terms.Close)
+	}
+}
+
 // close ends what still runs and waits for it.
 func (x *effects) close() {
 	x.cancel()
@@ -175,9 +186,10 @@ func failed(err error) adapters.EffectDone {
 	}}
 }
 
-// effectDone passes a result on to the Protocol.
-func (s *Session) effectDone(res adapters.EffectDone) {
-	if s.state == down || s.state == over {
+// effectDone passes a result on to the Protocol that wanted it. The ids of
+// effects are a Protocol's own, so one of a child that is gone is dropped.
+func (s *Session) effectDone(wanted adapters.Protocol, res adapters.EffectDone) {
+	if s.state == down || s.state == over || s.proto != wanted {
 		return
 	}
 	if err := s.submit(res); err != nil {

@@ -192,6 +192,7 @@ func (s *Session) exited() {
 	s.alarm = alarm{}
 	s.cfg.Record.Exit(now(), status)
 	s.log.Info("agent exited", "session", s.cfg.ID, "code", status.Code, "signal", status.Signal)
+	s.effects.childGone()
 	s.closeAsks(contract.ByExit)
 	step := s.proto.Exit(now(), status)
 	s.apply(step)

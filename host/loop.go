@@ -109,7 +109,8 @@ func (s *Session) apply(step adapters.Step) {
 	}
 	for _, e := range step.Effects {
 		s.cfg.Record.Effect(now(), e)
-		s.effects.do(e, s.effectDone)
+		wanted := s.proto
+		s.effects.do(e, func(res adapters.EffectDone) { s.effectDone(wanted, res) })
 	}
 	for _, o := range step.Done {
 		s.outcome(o)

@@ -479,3 +479,12 @@ func TestAbortOfRestingTurn(t *testing.T) {
 			"user:one", "turn-start", "agent:done", "turn-end:completed")
 	})
 }
+
+// What a newer peer sends is kept for newer readers.
+func TestUnknownInputIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, _ := opened(t, fakeAdapter{}, nil)
+		st.mustSend(contract.Unknown{T: "wave", Body: []byte(`{"t":"wave","hand":"left"}`)})
+		check(t, st.end(), "wave")
+	})
+}

@@ -44,6 +44,9 @@ func (s *Session) Submit(ctx context.Context, in Input) error {
 		return s.decide(ctx, in.Envelope.ID, ev, in.By)
 	case contract.AgentConfigurationChanged:
 		return s.Configure(ctx, configureOf(ev), in.By)
+	case contract.Unknown, contract.SessionControlChanged:
+		// A newer peer's event is kept for newer readers; a change of control is a record.
+		return s.do(ctx, func() error { _, err := s.user(in.Envelope, ev); return err })
 	case nil:
 		return errors.New("ev: want an event, got none")
 	default:
