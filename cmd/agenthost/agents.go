@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json/v2"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -16,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/present"
 	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/internal/childenv"
 	"github.com/agenthost/agenthost/internal/proc"
 )
 
@@ -146,23 +145,37 @@ func probe(ctx context.Context, a adapters.Adapter) agentInfo {
 const versionTimeout = 10 * time.Second
 
 // versionOf asks a command for its version: the first line it prints that has a
-// digit, empty when there is none.
+// digit, empty when there is none. The command gets the environment that agents
+// get, and nothing of it is left.
 func versionOf(ctx context.Context, path string, args []string) string {
 	if args == nil {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.WaitDelay = time.Second
-	out, err := cmd.Output()
+	env, err := childenv.Build(childenv.Request{Host: environ()})
 	if err != nil {
 		return ""
 	}
-	for sc := bufio.NewScanner(bytes.NewReader(out)); sc.Scan(); {
-		if line := strings.TrimSpace(sc.Text()); strings.ContainsAny(line, "0123456789") {
-			return line
+	search, _ := childenv.Get(env, "PATH")
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	child, err := proc.Start(ctx, proc.Spec{
+		Argv: append([]string{path}, args...), Env: childenv.With(env, "PATH", proc.PathWith(path, search)),
+		NoInput: true, Supervise: true,
+	})
+	if err != nil {
+		return ""
+	}
+	stop := context.AfterFunc(ctx, child.Kill)
+	defer stop()
+	version := ""
+	for l := range child.Lines() {
+		if line := strings.TrimSpace(string(l.Data)); version == "" && l.Source == proc.Stdout && strings.ContainsAny(line, "0123456789") {
+			version = present.Line(line)
 		}
 	}
-	return ""
+	<-child.Done()
+	if !child.Exit().Success() {
+		return ""
+	}
+	return version
 }
