@@ -38,6 +38,7 @@ type call struct {
 	ending   bool // its end is being written
 
 	streamed []byte // output collected from deltas
+	sent     int    // how much of it was sent as deltas of ours
 	overflow bool   // some of it was dropped
 	live     string // output that was sent live, cumulative
 	exitCode *int64
@@ -355,13 +356,18 @@ func (p *Protocol) closeCalls(status contract.TurnStatus, fault *contract.Error)
 // streamOutput sends what is new in the output of a running call. Agents send it
 // whole each time, or in pieces.
 func (p *Protocol) streamOutput(c *call) {
-	text := string(c.streamed)
-	if text == "" {
-		if c.kind != "execute" || !c.resulting {
-			return
+	if len(c.streamed) > 0 {
+		// Only what is new is looked at: a chatty command sends many pieces.
+		if piece := string(c.streamed[c.sent:]); piece != "" {
+			p.step.Live = append(p.step.Live, adapters.Delta{Subagent: p.agents.keyOf(c.subagent), Call: c.id, Text: piece})
 		}
-		text = blocksText(c.content)
+		c.sent = len(c.streamed)
+		return
 	}
+	if c.kind != "execute" || !c.resulting {
+		return
+	}
+	text := blocksText(c.content)
 	if !strings.HasPrefix(text, c.live) || len(text) == len(c.live) || len(text) > MaxOutput {
 		return
 	}
