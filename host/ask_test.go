@@ -13,6 +13,7 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/permission"
+	"github.com/agenthost/agenthost/permission/policy"
 )
 
 // desk is a mediator that leaves every decision to the test.
@@ -77,6 +78,13 @@ func (d *desk) Mode(string) contract.PermissionMode {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return cmp.Or(d.mode, contract.ModeDefault)
+}
+
+func (d *desk) Preview(ask permission.Ask) permission.Ask {
+	if strings.Contains(ask.Call, "forbidden") {
+		ask.Verdict = policy.Explanation{Verdict: policy.Deny, Stage: policy.ByRule, Rule: "deny: bash(x)"}
+	}
+	return ask
 }
 
 func (d *desk) Permits(string, contract.PermissionMode, contract.DecisionBy) error { return nil }
@@ -311,5 +319,23 @@ func TestOnlyPeopleLoosen(t *testing.T) {
 		c.say("done completed")
 		st.Idle(t.Context())
 		st.end()
+	})
+}
+
+// A call that an agent ran without asking though a rule forbids it is told.
+func TestForbiddenCallThatWasNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c, _ := asking(t)
+		c.say("start a", "end a done", "start forbidden", "end forbidden done", "start forbidden2", "ask forbidden2 k")
+		synctest.Wait()
+		if err := st.decide("forbidden2", contract.AllowOnce); err != nil {
+			t.Fatal(err)
+		}
+		c.want("answer k allow-once")
+		c.say("end forbidden2 done", "done completed")
+		st.Idle(t.Context())
+		check(t, st.end(), "user:work", "turn-start", "start:a", "end:a:completed",
+			"start:forbidden", "end:forbidden:completed", "service:error:unsupported",
+			"start:forbidden2", "ask:forbidden2", "answer:forbidden2:allow-once:client", "end:forbidden2:completed", "turn-end:completed")
 	})
 }

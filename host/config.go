@@ -72,6 +72,8 @@ type Mediator interface {
 	// Mode is the mode that holds for a session; Permits says whether it may be
 	// switched to one, and audits a try that may not.
 	Mode(session string) contract.PermissionMode
+	// Preview is the ask with what the policy says of it (Verdict); it opens nothing.
+	Preview(ask permission.Ask) permission.Ask
 	Permits(session string, mode contract.PermissionMode, by contract.DecisionBy) error
 }
 

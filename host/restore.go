@@ -57,7 +57,7 @@ func newSession(cfg Config) (*Session, error) {
 	s := &Session{
 		cfg: cfg, dir: SessionDir(cfg.StateDir, cfg.ID), log: cfg.Logger,
 		inbox: newInbox(), live: newBroadcast(), done: make(chan struct{}),
-		asks: map[string]*ask{}, waiting: map[string]func(adapters.Outcome){},
+		asks: map[string]*ask{}, unasked: map[string]contract.Envelope{}, waiting: map[string]func(adapters.Outcome){},
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err

@@ -53,8 +53,9 @@ type Session struct {
 	meta    Meta
 	turn    turn
 	queue   []adapters.Prompt
-	files   []adapters.Attachment // wait for the next prompt
-	asks    map[string]*ask       // by the Protocol's key
+	files   []adapters.Attachment        // wait for the next prompt
+	asks    map[string]*ask              // by the Protocol's key
+	unasked map[string]contract.Envelope // starts of open calls that were not asked for, by call
 	waiting map[string]func(adapters.Outcome)
 	idle    []func() // called when nothing is under way
 	alarm   alarm

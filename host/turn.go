@@ -111,6 +111,7 @@ func (s *Session) emit(d adapters.Draft) {
 	s.append(envs...)
 	s.moot(envs)
 	s.cutShort(d, envs)
+	s.tellUnasked(envs)
 	if d.Ask != "" {
 		s.openAsk(d, envs)
 	}
