@@ -36,11 +36,11 @@ type Delta struct {
 // Watch gives every envelope from a position on, and the deltas between them,
 // in order, until the session ends or ctx is cancelled. Envelopes are never
 // lost; a watcher that is slow loses deltas, since the envelope that follows
-// has the whole text.
+// has the whole text. Deltas count from the call on; the sequence is for one range.
 func (s *Session) Watch(ctx context.Context, from journal.Position) iter.Seq2[Item, error] {
+	deltas := s.live.subscribe()
 	return func(yield func(Item, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		deltas := s.live.subscribe()
 		records := make(chan Item)
 		failed := make(chan error, 1)
 		var wg sync.WaitGroup
@@ -79,12 +79,23 @@ type merge struct {
 	next    journal.Position
 	records <-chan Item
 	deltas  <-chan Item
-	yield   func(Item, error) bool
+	// held is a delta whose envelopes come first, nil for none.
+	held  *Item
+	yield func(Item, error) bool
 }
 
 // run reports whether the records ended (and not the reader).
 func (m *merge) run() bool {
 	for {
+		if d := m.held; d != nil {
+			m.held = nil
+			if ok, ended := m.until(d.Position); ended || !ok {
+				return ended
+			}
+			if !m.delta(*d) {
+				return false
+			}
+		}
 		select {
 		case it, ok := <-m.records:
 			if !ok {
@@ -95,24 +106,20 @@ func (m *merge) run() bool {
 				return false
 			}
 		case d := <-m.deltas:
-			if ok, ended := m.until(d.Position); ended || !ok {
-				return ended
-			}
-			if !m.delta(d) {
-				return false
-			}
+			m.held = &d
 		}
 	}
 }
 
-// before gives the waiting deltas that belong in front of position p.
+// before gives the waiting deltas that belong in front of position p, and holds
+// the first that does not.
 func (m *merge) before(p journal.Position) bool {
 	for {
 		select {
 		case d := <-m.deltas:
 			if d.Position > p {
-				// Its envelopes come first; it is late and only decoration: drop it.
-				continue
+				m.held = &d
+				return true
 			}
 			if !m.delta(d) {
 				return false

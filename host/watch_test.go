@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/journal"
 )
 
 // watched collects what a watcher sees, until the session ends.
@@ -100,4 +101,30 @@ func TestWatchCanBeLeft(t *testing.T) {
 		<-seen
 		st.end()
 	})
+}
+
+// A watcher that comes late to its envelopes still gets the deltas behind them.
+func TestWatchHoldsDeltas(t *testing.T) {
+	records, deltas := make(chan Item, 8), make(chan Item, 8)
+	for p := range 3 {
+		records <- Item{Position: journal.Position(p)}
+	}
+	deltas <- Item{Position: 2, Delta: &Delta{Text: "a"}}
+	deltas <- Item{Position: 3, Delta: &Delta{Text: "b"}}
+	close(records)
+	var seen []string
+	m := merge{records: records, deltas: deltas, yield: func(it Item, _ error) bool {
+		if it.Delta != nil {
+			seen = append(seen, it.Delta.Text)
+		} else {
+			seen = append(seen, fmt.Sprint(it.Position))
+		}
+		return true
+	}}
+	m.run()
+	want := []string{"0", "1", "a", "2", "b"}
+	// The last delta may lose against the end of the records.
+	if !slices.Equal(seen, want) && !slices.Equal(seen, want[:4]) {
+		t.Errorf("saw %q, want %q", seen, want)
+	}
 }

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -47,9 +47,9 @@ func newOutput(st *streams, form string, p contract.Profile, s *host.Session) (*
 }
 
 // follow prints until the session has ended and all of it is printed.
-func (o *output) follow(ctx context.Context, from journal.Position) error {
+func (o *output) follow(from journal.Position, items iter.Seq2[host.Item, error]) error {
 	o.next.Store(int64(from))
-	for it, err := range o.session.Watch(ctx, from) {
+	for it, err := range items {
 		if err == nil && it.Delta != nil {
 			err = o.sink.delta(*it.Delta)
 		} else if err == nil {

@@ -110,8 +110,9 @@ func (r *runner) run(prompt string, hasPrompt bool) error {
 		from = journal.Position(r.flags.from)
 	}
 	printed := make(chan error, 1)
+	items := r.session.Watch(context.Background(), from) // before anything is said
 	go func() {
-		err := r.out.follow(context.Background(), from)
+		err := r.out.follow(from, items)
 		if err != nil {
 			r.ends.finish(causeOutput(err))
 		}
