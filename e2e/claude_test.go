@@ -241,7 +241,7 @@ func TestClaudeSteer(t *testing.T) {
 	s.prompt(script("shell touch started; while [ ! -e go ]; do sleep 0.1; done", "text It is over."))
 	waitForFile(t, filepath.Join(lab.Dir, "started"))
 	s.send(contract.Text{Text: "mind the steer", Steer: true})
-	wait(s, func(ev contract.Text) bool { return ev.Steer })
+	s.next("steer", func(e contract.Envelope) bool { ev, ok := e.Event.(contract.Text); return ok && ev.Steer })
 	if err := os.WriteFile(filepath.Join(lab.Dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -373,7 +373,7 @@ func TestClaudeErrors(t *testing.T) {
 		s, _ := claudeCode(t)
 		s.prompt(script("error once 529 overloaded", "text It came back."))
 		s.says("It came back.")
-		s.prompt(script("text Half an answer ++ drop once", "text The whole answer."))
+		s.prompt(script("text Half an answer ++ drop once ++ text The whole answer."))
 		s.says("The whole answer.")
 		envs := s.finished(0)
 		retries := 0

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,7 +18,12 @@ import (
 func content(text string, files []adapters.Attachment) ([]byte, error) {
 	var blocks [][]byte
 	var mentions []string
+	// The CLI reads what a plain text mentions, not what a text beside blocks does.
+	plain := slices.ContainsFunc(files, mentioned)
 	for _, f := range files {
+		if plain && f.Path != "" {
+			f.Data = nil
+		}
 		b, mention, err := attach(f)
 		if err != nil {
 			return nil, err
@@ -45,6 +51,12 @@ func content(text string, files []adapters.Attachment) ([]byte, error) {
 
 func textBlock(text string) []byte {
 	return new(object).str("type", "text").str("text", text).value()
+}
+
+// mentioned reports whether a file can only go as a mention.
+func mentioned(f adapters.Attachment) bool {
+	b, _, err := attach(f)
+	return err == nil && b == nil
 }
 
 // attach makes the block of a file, or its mention.
