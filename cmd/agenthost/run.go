@@ -61,7 +61,7 @@ installed, not logged in or would not start, 4 refused ask with --on-ask fail,
 				return err
 			}
 			return runAgent(cmd.Context(), st, runRequest{
-				agent: args[0], args: args[dash:], configFile: configFile, flags: f, changed: cmd.Flags().Changed,
+				agent: args[0], args: args[dash:], configFile: configFile, flags: f,
 			})
 		},
 	}

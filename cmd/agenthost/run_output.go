@@ -17,10 +17,9 @@ import (
 
 // output prints a session's stream.
 type output struct {
-	session *host.Session
-	sink    sink
-	last    lastTurn
-	next    atomic.Int64 // the first position that is not printed
+	sink sink
+	last lastTurn
+	next atomic.Int64 // the first position that is not printed
 }
 
 // sink is one form of output.
@@ -34,7 +33,7 @@ type sink interface {
 }
 
 func newOutput(st *streams, form string, p contract.Profile, s *host.Session) (*output, error) {
-	o := &output{session: s}
+	o := &output{}
 	switch form {
 	case "envelopes":
 		o.sink = &envelopeSink{w: st.out, profile: p}

@@ -31,7 +31,6 @@ type runRequest struct {
 	args       []string
 	configFile string
 	flags      *runFlags
-	changed    func(flag string) bool
 }
 
 // runAgent runs one session from start to end and gives the exit code as a problem.

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/agenthost/agenthost/internal/slip"
 )
 
 // Parse reads a policy in YAML: the value of the configuration's "permissions", or
@@ -198,7 +200,7 @@ func (p *parser) names(n *yaml.Node, at string) []string {
 func nearest(got string, known []string) string {
 	best, least := "", 3
 	for _, k := range known {
-		if d := distance(strings.ToLower(got), strings.ToLower(k)); d < least {
+		if d := slip.Distance(strings.ToLower(got), strings.ToLower(k)); d < least {
 			best, least = k, d
 		}
 	}
@@ -206,28 +208,4 @@ func nearest(got string, known []string) string {
 		return ""
 	}
 	return fmt.Sprintf(", did you mean %q", best)
-}
-
-// distance is the number of letters that differ, Levenshtein's.
-func distance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		prev := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := prev
-			if a[i] != b[j] {
-				cost++
-			}
-			prev = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

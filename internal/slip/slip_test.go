@@ -1,0 +1,24 @@
+package slip
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{
+		{"", "", 0},
+		{"", "abc", 3},
+		{"mode", "mode", 0},
+		{"moed", "mode", 2},
+		{"kitten", "sitting", 3},
+		{strings.Repeat("a", 65), "a", 64},
+	} {
+		if got := Distance(c.a, c.b); got != c.want {
+			t.Errorf("Distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
