@@ -47,3 +47,23 @@ const (
 	// CodeAgentError: the agent reported an error of no other kind.
 	CodeAgentError ErrorCode = "agent-error"
 )
+
+// CodeOfStatus maps an HTTP status of a model's service; false when it is no
+// failure. The numbers are RFC 9110's and 429 of RFC 6585.
+func CodeOfStatus(status int) (ErrorCode, bool) {
+	switch {
+	case status == 401, status == 403:
+		return CodeAuthRequired, true
+	case status == 402:
+		return CodeQuotaExceeded, true
+	case status == 408:
+		return CodeTimeout, true
+	case status == 429:
+		return CodeRateLimited, true
+	case status >= 500:
+		return CodeOverloaded, true
+	case status >= 400:
+		return CodeInvalidRequest, true
+	}
+	return "", false
+}

@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"net/http"
 	"strings"
 
 	"github.com/agenthost/agenthost/contract"
@@ -77,7 +76,7 @@ func errorCode(reason, kind string, status int, text string) contract.ErrorCode 
 	if code, ok := kindCode(kind); ok {
 		return code
 	}
-	if code, ok := statusCode(status); ok {
+	if code, ok := contract.CodeOfStatus(status); ok {
 		return code
 	}
 	return contract.CodeAgentError
@@ -113,25 +112,6 @@ func kindCode(kind string) (contract.ErrorCode, bool) {
 		return contract.CodeInvalidRequest, true
 	case "max_output_tokens":
 		return contract.CodeMaxTokens, true
-	}
-	return "", false
-}
-
-// statusCode maps an HTTP status of the model's service.
-func statusCode(status int) (contract.ErrorCode, bool) {
-	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return contract.CodeAuthRequired, true
-	case status == http.StatusPaymentRequired:
-		return contract.CodeQuotaExceeded, true
-	case status == http.StatusRequestTimeout:
-		return contract.CodeTimeout, true
-	case status == http.StatusTooManyRequests:
-		return contract.CodeRateLimited, true
-	case status >= 500:
-		return contract.CodeOverloaded, true
-	case status >= 400:
-		return contract.CodeInvalidRequest, true
 	}
 	return "", false
 }

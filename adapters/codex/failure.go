@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 
@@ -54,7 +53,7 @@ func errorCode(v rawjson.Value) contract.ErrorCode {
 	if code, ok := kindCode(kind); ok {
 		return code
 	}
-	if code, ok := statusCode(int(status)); ok {
+	if code, ok := contract.CodeOfStatus(int(status)); ok {
 		return code
 	}
 	message := v.Get("message").Text()
@@ -90,25 +89,6 @@ func kindCode(kind string) (contract.ErrorCode, bool) {
 		return contract.CodeInvalidRequest, true
 	case "cyberPolicy", "bioPolicy", "misalignmentPolicyViolation":
 		return contract.CodeRefusal, true
-	}
-	return "", false
-}
-
-// statusCode maps an HTTP status of the model's service.
-func statusCode(status int) (contract.ErrorCode, bool) {
-	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return contract.CodeAuthRequired, true
-	case status == http.StatusPaymentRequired:
-		return contract.CodeQuotaExceeded, true
-	case status == http.StatusRequestTimeout:
-		return contract.CodeTimeout, true
-	case status == http.StatusTooManyRequests:
-		return contract.CodeRateLimited, true
-	case status >= 500:
-		return contract.CodeOverloaded, true
-	case status >= 400:
-		return contract.CodeInvalidRequest, true
 	}
 	return "", false
 }
