@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"journal":           {"contract"},
 	"permission":        {"contract"},
 	"internal/terminal": {"internal/proc", "internal/childenv"}, // commands get the agent's environment
-	"config":            {"internal/redact"},                    // what is shown has no secrets
+	"config":            {"internal/redact", "internal/slip"},   // what is shown has no secrets; a wrong key suggests the near one
 	"internal/proc":     {},
 	"internal/jsonrpc":  {"internal/rawjson"},
 }
