@@ -81,19 +81,19 @@ func (s *Stamper) callEnd(subagent, origin string, ev contract.ToolCallEnd) {
 	switch start, wasCut := s.cut[key]; {
 	case c != nil:
 	case wasCut:
-		delete(s.cut, key)
 		if ev.Result == nil || ev.Result.Status == contract.ToolCancelled {
 			return
 		}
 		start.Call = ev.Call
 		c = s.openCall(subagent, origin, start)
 	default:
-		if _, dup := s.ended[key]; dup {
+		if s.ended.get(key) != "" {
 			return
 		}
 		c = s.openCall(subagent, origin, contract.ToolCallStart{Call: ev.Call})
 	}
 	s.closeCall(c, origin, ev, contract.ByHost)
+	s.ended.add(key, c.id) // also under the sub-agent that it was ended with
 }
 
 // closeCall ends c, and before it its ask and the calls split from it.
@@ -111,7 +111,7 @@ func (s *Stamper) closeCall(c *call, origin string, ev contract.ToolCallEnd, by 
 	s.calls = slices.DeleteFunc(s.calls, func(o *call) bool { return o == c })
 	if c.of == nil {
 		delete(s.byKey, c.key)
-		s.ended[c.key] = c.id
+		s.ended.add(c.key, c.id)
 	}
 }
 

@@ -32,10 +32,10 @@
 //     session-control-changed, agent-configuration-changed and event types this
 //     version does not know stand outside turns.
 //   - A second start of an open call is dropped (updates are not calls); a start of
-//     a call that ended is a new call. A second end is dropped. An end without a
-//     start, and a permission request for a call nobody announced, get a start. A
-//     second request while one is open for the same call gets a call of its own,
-//     which ends with the first.
+//     a call that ended is a new call. A second end is dropped, also turns later (of
+//     the newest 4,096 calls). An end without a start, and a permission request for a
+//     call nobody announced, get a start. A second request while one is open for the
+//     same call gets a call of its own, which ends with the first.
 //   - Whatever is open when its call, sub-agent or turn ends is ended first: asks
 //     are rejected once, calls are cancelled (error when the turn failed). The host
 //     finds these permission-responses in the result and must settle the asks.

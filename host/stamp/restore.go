@@ -38,7 +38,6 @@ func (s *Stamper) replay(e contract.Envelope, byID map[string]*subagent) {
 	}
 	switch ev := e.Event.(type) {
 	case contract.TurnStart:
-		clear(s.ended)
 		s.turn, s.kind = e.Turn, autonomous
 		s.seen.add(e.Turn)
 	case contract.TurnEnd:
@@ -90,7 +89,7 @@ func (s *Stamper) forget(id string) {
 	}
 	s.calls = slices.DeleteFunc(s.calls, func(o *call) bool { return o == c })
 	delete(s.byKey, c.key)
-	s.ended[c.key] = c.id
+	s.ended.add(c.key, c.id)
 }
 
 // forgetAgent takes a stopped sub-agent out.

@@ -27,7 +27,7 @@ type Stamper struct {
 	kind     turnKind
 	calls    []*call // open, in the order of their starts
 	byKey    map[callKey]*call
-	ended    map[callKey]string // unique ids of the calls that ended in or after the newest turn
+	ended    endedCalls
 	cut      map[callKey]contract.ToolCallStart
 	agents   []*subagent // open, parents before their children
 	byNative map[string]*subagent
@@ -41,7 +41,7 @@ func New(c Config) *Stamper {
 		seen:     newIDSet(),
 		used:     newIDSet(),
 		byKey:    map[callKey]*call{},
-		ended:    map[callKey]string{},
+		ended:    endedCalls{newer: map[callKey]string{}},
 		cut:      map[callKey]contract.ToolCallStart{},
 		byNative: map[string]*subagent{},
 	}

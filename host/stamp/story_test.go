@@ -259,7 +259,7 @@ func TestStories(t *testing.T) {
 			2 turn-start
 			2 tool-call-start a~2 bash "Run a"
 			2 tool-call-end a~2 completed
-			2 tool-call-start b~2 tool "tool"
+			2 tool-call-start b~2 bash "Run b"
 			2 tool-call-end b~2 completed
 			2 turn-end completed`,
 		}, {
@@ -422,6 +422,25 @@ func TestStories(t *testing.T) {
 			2 subagent-stop 3
 			2 tool-call-end a~2 cancelled
 			2 turn-end completed`,
+		}, {
+			"the end of a call of an earlier turn, told again, is no call",
+			[]any{
+				prompt(), by("x", call("a")), by("", done("a")), by("", call("b")), by("", done("b")), end(completed),
+				prompt(), by("", done("b")), by("x", done("a")), by("", done("a")), end(completed), by("", done("b")),
+				(*world).crash, prompt(), by("", done("b")), end(completed),
+			},
+			`1 turn-start
+			1 subagent-start 1
+			1[1] tool-call-start a bash "Run a"
+			1[1] tool-call-end a completed
+			1 tool-call-start b bash "Run b"
+			1 tool-call-end b completed
+			1 subagent-stop 1
+			1 turn-end completed
+			2 turn-start
+			2 turn-end completed
+			3 turn-start
+			3 turn-end completed`,
 		}, {
 			"a crash while only a sub-agent in the background is open",
 			[]any{

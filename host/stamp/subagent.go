@@ -57,7 +57,7 @@ func (s *Stamper) callID(subagent, native string) string {
 	if c := s.findCall(subagent, native); c != nil {
 		return c.id
 	}
-	return s.ended[callKey{subagent, native}]
+	return s.ended.get(callKey{subagent, native})
 }
 
 // ensureAgent finds the open sub-agent of a native id and opens one when there

@@ -37,7 +37,6 @@ func (s *Stamper) turnStart(ev contract.TurnStart, origin string, prompts bool) 
 
 // openTurn opens a turn; none is open.
 func (s *Stamper) openTurn(ev contract.TurnStart, origin string, kind turnKind) {
-	clear(s.ended)
 	s.turn, s.kind = s.newID(), kind
 	s.emitAgent(nil, origin, ev)
 }
