@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -132,11 +133,17 @@ func (r *reader) quirks(n *yaml.Node, path string) Quirks {
 	flags := map[string]*bool{
 		"nameFromTitle": &q.NameFromTitle, "titleIsCommand": &q.TitleIsCommand, "readFile": &q.ReadFile, "writeFile": &q.WriteFile,
 		"terminal": &q.Terminal, "rewind": &q.Rewind, "noResume": &q.NoResume, "imagesAlone": &q.ImagesAlone,
+		"missingReadsEmpty": &q.MissingReadsEmpty, "noElicitation": &q.NoElicitation, "subagents": &q.Subagents,
 	}
 	texts := map[string]*string{
 		"startMode": &q.StartMode, "nameFromID": &q.NameFromID, "noLoad": &q.NoLoad, "errorText": &q.ErrorText,
+		"since": &q.Since,
 	}
-	known := []string{"modes", "freeModes", "tools", "usage", "steer", "fork", "replaySettle"}
+	times := map[string]*time.Duration{"replaySettle": &q.ReplaySettle, "stubWait": &q.StubWait}
+	known := []string{"modes", "freeModes", "tools", "usage", "steer", "fork", "narrowOptions", "launchTakes"}
+	for name := range times {
+		known = append(known, name)
+	}
 	for name := range flags {
 		known = append(known, name)
 	}
@@ -162,12 +169,21 @@ func (r *reader) quirks(n *yaml.Node, path string) Quirks {
 			q.Steer = r.word(v, at, "advertised", "prompt", "drain", "never")
 		case name == "fork":
 			q.Fork = r.word(v, at, "advertised", "branch", "never")
-		case name == "replaySettle":
+		case name == "narrowOptions":
+			q.NarrowOptions = r.list(v, at)
+		case name == "launchTakes":
+			q.LaunchTakes = r.list(v, at)
+			for _, o := range q.LaunchTakes {
+				if !slices.Contains(LaunchOptions(), o) {
+					r.fault(v, at, "want some of %q, got %q", LaunchOptions(), o)
+				}
+			}
+		case times[name] != nil:
 			d, err := parseDuration(r.scalar(v, at))
 			if err != nil {
 				r.fault(v, at, "%v", err)
 			}
-			q.ReplaySettle = d
+			*times[name] = d
 		}
 	})
 	return q

@@ -173,20 +173,40 @@ type Quirks struct {
 	NameFromTitle  bool
 	NameFromID     string
 	TitleIsCommand bool
-	// ReadFile, WriteFile and Terminal offer the agent the client methods.
-	ReadFile, WriteFile, Terminal bool
+	// StubWait is how long the start of a call without input is held back, 0 for the
+	// adapter's own.
+	StubWait time.Duration
+	// ReadFile, WriteFile and Terminal offer the agent the client methods;
+	// MissingReadsEmpty answers the read of a missing file with an empty text.
+	ReadFile, WriteFile, Terminal, MissingReadsEmpty bool
+	// NoElicitation keeps questions to the user from being offered, Subagents asks
+	// for sub-agents as sessions of their own.
+	NoElicitation, Subagents bool
 	// Usage is turn, session or last-request; Steer advertised, prompt, drain or
 	// never; Fork advertised, branch or never. Empty is the first.
 	Usage, Steer, Fork string
 	Rewind             bool
+	// Since is the agent's version from which Steer, Fork and Rewind hold.
+	Since string
 	// ReplaySettle is how long history may still come after session/load was answered.
 	ReplaySettle time.Duration
 	NoResume     bool
 	// NoLoad says why earlier sessions cannot be opened.
 	NoLoad      string
 	ImagesAlone bool
+	// NarrowOptions are ids of permission options that reach no further than they
+	// say: "always" within the session, "once" without side effects.
+	NarrowOptions []string
 	// ErrorText begins a text that is a failure of the model's service.
 	ErrorText string
+	// LaunchTakes are options of a session that the command takes care of by itself,
+	// so that they are not refused: see LaunchOptions.
+	LaunchTakes []string
+}
+
+// LaunchOptions are what Quirks.LaunchTakes may name.
+func LaunchOptions() []string {
+	return []string{"Sandbox", "MaxTurns", "BudgetUSD", "AllowedTools", "DisallowedTools", "ForkAt", "Dirs", "SystemPrompt"}
 }
 
 // Price is what a model costs, in USD per million tokens.

@@ -151,6 +151,10 @@ func quirksSchema() map[string]any {
 		"fork": wordSchema("how it forks a session", "advertised", "branch", "never"), "rewind": flagSchema("it can rewind"),
 		"replaySettle": textSchema("how long history may come after session/load was answered"), "noResume": flagSchema("session/resume does not work"),
 		"noLoad": textSchema("why earlier sessions cannot be opened"), "imagesAlone": flagSchema("an image goes with no other attachment"), "errorText": textSchema("begins a text that is a failure"),
+		"missingReadsEmpty": flagSchema("a missing file reads as empty"), "noElicitation": flagSchema("do not offer questions to the user"),
+		"subagents": flagSchema("ask for sub-agents as sessions of their own"), "stubWait": textSchema("how long the start of a call without input is held back"),
+		"since":         textSchema("the version from which steer, fork and rewind hold"),
+		"narrowOptions": listSchema("ids of permission options that reach no further than they say"), "launchTakes": listSchema("options of a session that the command takes care of"),
 	})
 }
 

@@ -86,14 +86,17 @@ func customSpec(c config.CustomAgent) acp.AgentSpec {
 		Name: c.Name, Title: cmp.Or(c.Title, c.Name), Command: c.Command, Install: c.Install, Login: c.Login,
 		VersionArgs: c.VersionArgs, Env: pairs(c.Env), Pass: c.PassEnv,
 		Quirks: acp.Quirks{
-			Client: acp.ClientFeatures{ReadFile: q.ReadFile, WriteFile: q.WriteFile, Terminal: q.Terminal},
-			Modes:  modes(q.Modes), StartMode: q.StartMode, FreeModes: q.FreeModes, Tools: q.Tools,
-			NameFromTitle: q.NameFromTitle, NameFromID: q.NameFromID, TitleIsCommand: q.TitleIsCommand,
+			Client: acp.ClientFeatures{
+				ReadFile: q.ReadFile, WriteFile: q.WriteFile, Terminal: q.Terminal, MissingReadsEmpty: q.MissingReadsEmpty,
+				NoElicitation: q.NoElicitation, Subagents: q.Subagents,
+			},
+			Modes: modes(q.Modes), StartMode: q.StartMode, FreeModes: q.FreeModes, Tools: q.Tools,
+			NameFromTitle: q.NameFromTitle, NameFromID: q.NameFromID, TitleIsCommand: q.TitleIsCommand, StubWait: q.StubWait,
 			Usage:  map[string]acp.UsageKind{"session": acp.UsageSession, "last-request": acp.UsageLastRequest}[q.Usage],
 			Steer:  map[string]acp.SteerKind{"prompt": acp.SteerPrompt, "drain": acp.SteerDrain, "never": acp.SteerNever}[q.Steer],
 			Fork:   map[string]acp.ForkKind{"branch": acp.ForkBranch, "never": acp.ForkNever}[q.Fork],
-			Rewind: q.Rewind, ReplaySettle: q.ReplaySettle, NoResume: q.NoResume, NoLoad: q.NoLoad,
-			ImagesAlone: q.ImagesAlone, ErrorText: q.ErrorText,
+			Rewind: q.Rewind, Since: q.Since, ReplaySettle: q.ReplaySettle, NoResume: q.NoResume, NoLoad: q.NoLoad,
+			ImagesAlone: q.ImagesAlone, NarrowOptions: q.NarrowOptions, ErrorText: q.ErrorText, LaunchTakes: q.LaunchTakes,
 		},
 	}
 }
