@@ -165,13 +165,21 @@ func readMeta(stateDir, id string) (Meta, error) {
 	}
 	var m Meta
 	if err := json.Unmarshal(data, &m); err != nil {
-		return Meta{}, fmt.Errorf("reading %s: %w", path, err)
+		return Meta{}, &metaError{path, err}
 	}
 	if m.ID != id {
-		return Meta{}, fmt.Errorf("reading %s: id: want %q, got %q", path, id, m.ID)
+		return Meta{}, &metaError{path, fmt.Errorf("id: want %q, got %q", id, m.ID)}
 	}
 	return m, nil
 }
+
+// metaError says that a file was read and is no metadata of its session.
+type metaError struct {
+	path string
+	err  error
+}
+
+func (e *metaError) Error() string { return fmt.Sprintf("reading %s: %v", e.path, e.err) }
 
 // List returns the metadata of all sessions in stateDir, the newest first.
 // A session whose file cannot be read is left out.

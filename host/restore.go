@@ -1,9 +1,9 @@
 package host
 
 import (
-	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"log/slog"
 	"os"
@@ -86,15 +86,8 @@ func (s *Session) damaged(d journal.Damage) {
 // open turn (if a crash left one) is ended.
 func (s *Session) restore() error {
 	s.stamper = stamp.New(stamp.Config{NewID: s.cfg.NewID, Now: now})
-	s.meta = newMeta(s.cfg, now())
-	if data, err := os.ReadFile(filepath.Join(s.dir, metaFile)); err == nil {
-		var old Meta
-		if err := json.Unmarshal(data, &old); err == nil {
-			s.meta.Created, s.meta.Facts, s.meta.NativeOpened = old.Created, old.Facts, old.NativeOpened
-			if s.meta.Title == "" {
-				s.meta.Title = old.Title
-			}
-		}
+	if err := s.restoreMeta(); err != nil {
+		return err
 	}
 	if s.journal.End() > 0 {
 		waiting := 0
@@ -114,6 +107,33 @@ func (s *Session) restore() error {
 	}
 	s.saveMeta()
 	return s.broken
+}
+
+// restoreMeta takes up the session's metadata. Those that make no sense are kept
+// aside under another name, since a person can read what we cannot; those that
+// cannot be read at all may be whole, so the session does not start over them.
+func (s *Session) restoreMeta() error {
+	s.meta = newMeta(s.cfg, now())
+	old, err := readMeta(s.cfg.StateDir, s.cfg.ID)
+	var bad *metaError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.As(err, &bad):
+		aside := fmt.Sprintf("%s.bad-%d", bad.path, now().UnixMilli())
+		if err := os.Rename(bad.path, aside); err != nil {
+			return fmt.Errorf("keeping the session's unreadable metadata: %w", err)
+		}
+		s.log.Warn("the session's metadata make no sense and are kept aside", "session", s.cfg.ID, "file", aside, "err", err)
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading the session's metadata: %w", err)
+	}
+	s.meta.Created, s.meta.Facts, s.meta.NativeOpened = old.Created, old.Facts, old.NativeOpened
+	if s.meta.Title == "" {
+		s.meta.Title = old.Title
+	}
+	return nil
 }
 
 // counting counts the prompts that no turn took up and that no end of a session
