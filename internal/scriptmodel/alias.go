@@ -50,11 +50,14 @@ func (a act) resolve(tools []tool) (call, error) {
 	return taskCall(tools, w[0])
 }
 
-// native calls a tool by its own name, whether it is offered or not.
+// native calls a tool by its own name, whether it is offered or not. NAMESPACE/NAME
+// is one in a namespace that the agent shows when it is searched for.
 func native(tools []tool, name, args string) call {
 	c := call{name: name, args: jsontext.Value(args)}
 	if t, ok := offered(tools, name); ok {
 		c.namespace, c.custom = t.namespace, t.custom
+	} else if namespace, name, ok := strings.Cut(name, "/"); ok {
+		c.namespace, c.name = namespace, name
 	}
 	return c
 }

@@ -68,7 +68,7 @@ func (c *chatRequest) reduce() *request {
 				r.items = append(r.items, item{kind: modelCall, callID: t.ID})
 			}
 		case "tool", "function":
-			r.items = append(r.items, item{kind: callResult})
+			r.items = append(r.items, item{kind: callResult, text: m.Content.text()})
 		}
 	}
 	for _, t := range c.Tools {

@@ -66,7 +66,11 @@ func (s *Server) pick(p protocol, r *request) *answer {
 		a.script, a.step = at.script, at.next
 		return a
 	}
-	a, err := sc.steps[at.next].compose(r.tools, func(i, limit int) bool {
+	st, err := sc.steps[at.next].refer(r)
+	if err != nil {
+		return broken(at, err)
+	}
+	a, err := st.compose(r.tools, func(i, limit int) bool {
 		return s.take(fmt.Sprintf("%d/%d/%d/%s", at.round, at.next, i, at.script), limit)
 	})
 	if err != nil {

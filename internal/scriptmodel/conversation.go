@@ -33,7 +33,7 @@ const (
 // An item is one text, call or result of the conversation.
 type item struct {
 	kind   itemKind
-	text   string // userText, modelText
+	text   string // userText, modelText; callResult: its JSON as received
 	callID string // modelCall, "" when the API has none
 }
 
@@ -59,6 +59,9 @@ type contentPart struct {
 
 	// Anthropic tool_use.
 	ID string `json:"id"`
+
+	// Anthropic tool_result.
+	Content jsontext.Value `json:"content"`
 
 	// OpenAI Responses agent_message.
 	EncryptedContent string `json:"encrypted_content"`

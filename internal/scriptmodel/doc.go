@@ -35,7 +35,8 @@
 //	text TEXT               say TEXT, one chunk a word
 //	chunks N SIZE           say N numbered chunks of SIZE characters
 //	think TEXT              think TEXT (a reasoning summary, a thought part, reasoning_content)
-//	tool NAME [{JSON}]      call the tool by its native name; a custom (free text) tool gets "input"
+//	tool NAME [{JSON}]      call the tool by its native name; a custom (free text) tool gets "input";
+//	                        NAMESPACE/NAME for one that is not offered and stands in a namespace
 //	mcp SERVER TOOL [{JSON}]  call an MCP tool under the name this agent offers it by
 //	shell TEXT              call the shell tool     \
 //	write WORD TEXT         write the file WORD      | under whatever name and with whatever
@@ -64,6 +65,10 @@
 // after the verb limits that: "error once 503 overloaded", "drop 2x". When it is
 // used up the rest of the step is played, so that a retry succeeds. A tool call
 // can be given an id with @: "shell@call_1 ls".
+//
+// In the JSON of tool and mcp, "$(NAME)" is what the newest tool result of the
+// conversation says behind NAME, as a number if it is one: the value of a member
+// ("agent_id":"…") or a word of a sentence ("session ID 4711" for $(session_id)).
 //
 // Acts that say nothing (think, usage, finish, slow, wait, hold, error …) on a
 // step of their own belong to the next step:

@@ -72,7 +72,7 @@ func (g *geminiRequest) reduce(model string, stream bool) *request {
 			case p.FunctionCall != nil:
 				r.items = append(r.items, item{kind: modelCall, callID: p.FunctionCall.ID})
 			case len(p.FunctionResponse) > 0:
-				r.items = append(r.items, item{kind: callResult})
+				r.items = append(r.items, item{kind: callResult, text: string(p.FunctionResponse)})
 			case p.Text != "" && c.Role == "model":
 				r.items = append(r.items, item{kind: modelText, text: p.Text})
 			case p.Text != "":

@@ -54,7 +54,7 @@ func (m *messagesRequest) reduce() *request {
 			case p.Type == "tool_use":
 				r.items = append(r.items, item{kind: modelCall, callID: p.ID})
 			case p.Type == "tool_result":
-				r.items = append(r.items, item{kind: callResult})
+				r.items = append(r.items, item{kind: callResult, text: string(p.Content)})
 			case msg.Role == "assistant":
 				r.items = append(r.items, item{kind: modelText, text: p.Text})
 			case msg.Role == "user" && p.Text != "":

@@ -47,7 +47,8 @@ type responsesItem struct {
 	Role    string          `json:"role"`
 	Content content         `json:"content"`
 	CallID  string          `json:"call_id"`
-	Tools   []responsesTool `json:"tools"` // of additional_tools
+	Output  jsontext.Value  `json:"output"` // a string or blocks
+	Tools   []responsesTool `json:"tools"`  // of additional_tools
 }
 
 // responsesInput is a list of items or the text of one user message.
@@ -83,7 +84,7 @@ func (q *responsesRequest) reduce() *request {
 		case "function_call", "custom_tool_call", "local_shell_call", "web_search_call":
 			r.items = append(r.items, item{kind: modelCall, callID: it.CallID})
 		case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
-			r.items = append(r.items, item{kind: callResult})
+			r.items = append(r.items, item{kind: callResult, text: string(it.Output)})
 		case "agent_message":
 			r.items = append(r.items, agentMessage(it.Content))
 		case "additional_tools":
