@@ -19,6 +19,9 @@ type ask struct {
 	key, id, call, title string
 	// seq counts the asks of the session.
 	seq int
+	// sent are the decisions of clients that the mediator is looking at, by the id
+	// of their envelope.
+	sent map[string]contract.Envelope
 	// answer is set once, by the mediator, before the loop hears of it.
 	answer atomic.Pointer[permission.Answer]
 }
@@ -32,7 +35,7 @@ func (s *Session) openAsk(d adapters.Draft, envs []contract.Envelope) {
 		return
 	}
 	s.ids++
-	a := &ask{key: d.Ask, id: env.ID, call: req.Call, title: req.Title, seq: s.ids}
+	a := &ask{key: d.Ask, id: env.ID, call: req.Call, title: req.Title, seq: s.ids, sent: map[string]contract.Envelope{}}
 	s.asks[a.key] = a
 	settle := func(ans permission.Answer) {
 		a.answer.Store(&ans)
@@ -94,10 +97,15 @@ func (s *Session) record(a *ask) permission.Answer {
 	ans := *a.answer.Load()
 	delete(s.asks, a.key)
 	by := ans.By
+	from := a.sent[ans.EnvelopeID]
 	// Recorded is Answers without the secrets.
-	envs := s.stamper.Response(contract.PermissionResponse{
+	r := contract.PermissionResponse{
 		Call: a.call, Decision: ans.Decision, By: &by, Message: ans.Message, Answers: ans.Recorded, Args: ans.Args,
-	})
+	}
+	if sent, ok := from.Event.(contract.PermissionResponse); ok {
+		r.Extra = sent.Extra
+	}
+	envs := s.stamper.Response(r, from)
 	if len(envs) == 0 {
 		// The stamper closed it already; nothing of it may reach the agent.
 		s.log.Warn("recording a decision", "call", a.call, "decision", ans.Decision)
@@ -168,22 +176,33 @@ func (s *Session) moot(envs []contract.Envelope) {
 	}
 }
 
-// decide gives a person's decision to the mediator.
-func (s *Session) decide(ctx context.Context, envelope string, r contract.PermissionResponse, by contract.DecisionBy) error {
-	var id, open string
+// decide gives a person's decision to the mediator. One that counted, sent again,
+// is no error.
+func (s *Session) decide(ctx context.Context, in Input, r contract.PermissionResponse) error {
+	env, by := in.Envelope, in.By
+	var about *ask
+	var taken bool
+	var open string
 	err := s.do(ctx, func() error {
+		taken = s.stamper.Took(env.ID)
 		for _, a := range s.asks {
 			open += fmt.Sprintf(" %q", a.call)
 			if a.call == r.Call {
-				id = a.id
+				about = a
 			}
+		}
+		if about != nil && !taken {
+			if env.ID == "" {
+				env.ID = s.cfg.NewID()
+			}
+			about.sent[env.ID] = env
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil || taken {
 		return err
 	}
-	if id == "" || s.cfg.Mediator == nil {
+	if about == nil || s.cfg.Mediator == nil {
 		if open == "" {
 			open = " none"
 		}
@@ -192,7 +211,11 @@ func (s *Session) decide(ctx context.Context, envelope string, r contract.Permis
 	if by.Resolver == "" {
 		by.Resolver = contract.ByClient
 	}
-	return s.cfg.Mediator.Resolve(ctx, id, permission.Response{
-		EnvelopeID: envelope, Decision: r.Decision, By: by, Message: r.Message, Args: r.Args, Answers: r.Answers,
+	err = s.cfg.Mediator.Resolve(ctx, about.id, permission.Response{
+		EnvelopeID: env.ID, Decision: r.Decision, By: by, Message: r.Message, Args: r.Args, Answers: r.Answers,
 	})
+	if err != nil {
+		s.inbox.post(func() { delete(about.sent, env.ID) })
+	}
+	return err
 }

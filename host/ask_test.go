@@ -57,7 +57,7 @@ func (d *desk) Resolve(_ context.Context, id string, r permission.Response) erro
 	if settle == nil {
 		return errTaken
 	}
-	settle(permission.Answer{Decision: r.Decision, By: r.By, Message: r.Message, Args: r.Args})
+	settle(permission.Answer{EnvelopeID: r.EnvelopeID, Decision: r.Decision, By: r.By, Message: r.Message, Args: r.Args})
 	return nil
 }
 

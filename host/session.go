@@ -235,7 +235,7 @@ func (s *Session) Op(ctx context.Context, name string, params jsontext.Value) (j
 // bypassPermissions without the local opt-in is refused before the agent hears
 // of it, and the try is audited.
 func (s *Session) Configure(ctx context.Context, c adapters.Configure, by contract.DecisionBy) error {
-	wait, err := s.beginConfigure(c, by)
+	wait, err := s.beginConfigure(c, Input{By: by})
 	if err != nil {
 		return err
 	}
@@ -243,14 +243,20 @@ func (s *Session) Configure(ctx context.Context, c adapters.Configure, by contra
 }
 
 // beginConfigure is Configure that does not wait for the agent. Prompts that come
-// after it wait for its outcome: they are meant for the new configuration.
-func (s *Session) beginConfigure(c adapters.Configure, by contract.DecisionBy) (wait func(context.Context) error, err error) {
+// after it wait for its outcome: they are meant for the new configuration. in is
+// what a client sent, if one did.
+func (s *Session) beginConfigure(c adapters.Configure, in Input) (wait func(context.Context) error, err error) {
+	by := in.By
 	if s.cfg.Mediator != nil {
 		if err := s.cfg.Mediator.Permits(s.cfg.ID, c.Mode, by); err != nil {
 			return nil, err
 		}
 	}
 	return s.begin(func(done func(error)) {
+		if s.stamper.Took(in.Envelope.ID) {
+			done(nil)
+			return
+		}
 		c.ID = s.commandID()
 		s.configuring++
 		over := func(err error) {
@@ -260,6 +266,7 @@ func (s *Session) beginConfigure(c adapters.Configure, by contract.DecisionBy) (
 		s.command(c, func(o adapters.Outcome) {
 			if o.Err == nil {
 				s.setMode(c.Mode, by)
+				s.configured(in.Envelope)
 			}
 			over(outcomeError(o))
 		}, over)

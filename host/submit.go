@@ -41,9 +41,13 @@ func (s *Session) Submit(ctx context.Context, in Input) error {
 	case contract.Abort:
 		return s.do(ctx, func() error { return s.takeAbort(in, ev) })
 	case contract.PermissionResponse:
-		return s.decide(ctx, in.Envelope.ID, ev, in.By)
+		return s.decide(ctx, in, ev)
 	case contract.AgentConfigurationChanged:
-		return s.Configure(ctx, configureOf(ev), in.By)
+		wait, err := s.beginConfigure(configureOf(ev), in)
+		if err != nil {
+			return err
+		}
+		return wait(ctx)
 	case contract.Unknown, contract.SessionControlChanged:
 		// A newer peer's event is kept for newer readers; a change of control is a record.
 		return s.do(ctx, func() error { _, err := s.user(in.Envelope, ev); return err })
@@ -60,13 +64,30 @@ func (s *Session) Submit(ctx context.Context, in Input) error {
 // other input wait is nil.
 func (s *Session) Begin(ctx context.Context, in Input) (wait func(context.Context) error, err error) {
 	if ev, ok := in.Envelope.Event.(contract.AgentConfigurationChanged); ok {
-		return s.beginConfigure(configureOf(ev), in.By)
+		return s.beginConfigure(configureOf(ev), in)
 	}
 	return nil, s.Submit(ctx, in)
 }
 
 func configureOf(ev contract.AgentConfigurationChanged) adapters.Configure {
 	return adapters.Configure{Mode: ev.PermissionMode, Model: ev.Model, ThinkingLevel: ev.ThinkingLevel, Sandbox: ev.Sandbox}
+}
+
+// configured keeps what a client sent beside a configuration that the agent
+// confirmed: the members that this version does not know, and the origin. The
+// change itself is in the stream as the agent tells it.
+func (s *Session) configured(env contract.Envelope) {
+	ev, ok := env.Event.(contract.AgentConfigurationChanged)
+	if !ok || s.stamper.Took(env.ID) {
+		return
+	}
+	if len(ev.Extra) == 0 && len(env.Extra) == 0 && env.Origin == "" {
+		s.stamper.Take(env.ID)
+		return
+	}
+	if _, err := s.user(env, ev); err != nil {
+		s.log.Warn("keeping a configuration", "err", err)
+	}
 }
 
 func (s *Session) takeText(in Input, ev contract.Text) error {

@@ -68,6 +68,8 @@ type Response struct {
 
 // Answer is what was decided.
 type Answer struct {
+	// EnvelopeID is that of the Response that decided, empty when none did.
+	EnvelopeID string
 	// Decision is what was decided, as the stream records it.
 	Decision contract.Decision
 	// AgentDecision is what the agent is told: allow-once for an allow-always that

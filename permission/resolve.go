@@ -197,7 +197,7 @@ func (m *Mediator) take(o *open, ask *Ask, r *Response, d checked) bool {
 	o.envelope = r.EnvelopeID
 	m.mu.Unlock()
 	a := Answer{
-		Decision: r.Decision, By: r.By, Message: r.Message, Args: r.Args,
+		EnvelopeID: r.EnvelopeID, Decision: r.Decision, By: r.By, Message: r.Message, Args: r.Args,
 		Answers: r.Answers, Recorded: recorded(ask.Question, r.Answers),
 	}
 	if !r.Decision.Allows() {

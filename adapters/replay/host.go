@@ -142,7 +142,7 @@ func (p *Player) user(ev contract.Event) {
 
 // respond writes a decision and forgets the ask.
 func (p *Player) respond(r contract.PermissionResponse) {
-	envs := p.stamper.Response(r)
+	envs := p.stamper.Response(r, contract.Envelope{})
 	p.envs = append(p.envs, envs...)
 	p.moot(envs)
 }

@@ -88,13 +88,13 @@ func TestResponse(t *testing.T) {
 	if len(asks) != 1 || asks[0].Call != "a" || asks[0].Request.ID != e.ID || asks[0].Question == nil {
 		t.Fatalf("OpenAsks() = %+v, want that of call a", asks)
 	}
-	if got := w.s.Response(contract.PermissionResponse{Call: "b", Decision: contract.AllowOnce}); got != nil {
+	if got := w.s.Response(contract.PermissionResponse{Call: "b", Decision: contract.AllowOnce}, contract.Envelope{}); got != nil {
 		t.Errorf("Response to no request gave %+v", got)
 	}
 	answer := contract.PermissionResponse{
 		Call: "a", Decision: contract.AllowOnce, Answers: jsontext.Value(`{"password":"geheim","user":"u","user2":1}`),
 	}
-	got := w.take(w.s.Response(answer))
+	got := w.take(w.s.Response(answer, contract.Envelope{}))
 	if len(got) != 1 {
 		t.Fatalf("Response gave %+v, want one envelope", got)
 	}
@@ -102,7 +102,7 @@ func TestResponse(t *testing.T) {
 	if !ok || string(r.Answers) != `{"user":"u","user2":1}` {
 		t.Errorf("Response gave %+v, want it without the secret", got)
 	}
-	if again := w.s.Response(answer); again != nil || len(w.s.OpenAsks()) > 0 {
+	if again := w.s.Response(answer, contract.Envelope{}); again != nil || len(w.s.OpenAsks()) > 0 {
 		t.Errorf("second Response gave %+v, open asks %+v; want none", again, w.s.OpenAsks())
 	}
 	check(t, w.stream, false)

@@ -37,11 +37,27 @@ func (s *Stamper) User(e contract.Envelope) ([]contract.Envelope, error) {
 	return s.take(), nil
 }
 
+// Took reports whether the session has an envelope of this id, or took one of a
+// client under it: what is sent again under it must not take effect.
+func (s *Stamper) Took(id string) bool { return id != "" && s.seen.has(id) }
+
+// Take remembers a client's id whose event took effect without an envelope of its
+// own.
+func (s *Stamper) Take(id string) {
+	if id != "" {
+		s.seen.add(id)
+	}
+}
+
 // Response stamps a decision for an open ask, by the session's id of its call.
-// It returns nil when there is no such ask (any more) or the decision is none of
-// the four.
-func (s *Stamper) Response(r contract.PermissionResponse) []contract.Envelope {
-	if s.respond(r, contract.Envelope{}) != nil {
+// from is the envelope that a client sent it in, of which it takes what User
+// does, the zero one for none. It returns nil when there is no such ask (any more)
+// or the decision is none of the four.
+func (s *Stamper) Response(r contract.PermissionResponse, from contract.Envelope) []contract.Envelope {
+	if s.Took(from.ID) {
+		from.ID = "" // the decision counts, under an id of its own
+	}
+	if s.respond(r, from) != nil {
 		return nil
 	}
 	return s.take()
