@@ -32,10 +32,18 @@ func (p *Protocol) fault(r reply, method string) contract.Error {
 	return fault
 }
 
-// startFault is fault for requests without which there is no session.
+// startFault is fault for requests without which there is no session. Whoever
+// refuses the first ones as unknown is no agent.
 func (p *Protocol) startFault(r reply, method string) contract.Error {
 	fault := p.fault(r, method)
-	if r.timeout || fault.Code == contract.CodeAgentError && method == "initialize" {
+	first := method == "initialize"
+	switch {
+	case r.unknownMethod() && (first || method == "session/new"):
+		fault = contract.Error{
+			Code:    contract.CodeStartFailed,
+			Message: fmt.Sprintf("%s does not speak the Agent Client Protocol: it knows no %s", p.name(), method),
+		}
+	case r.timeout, first && !r.gone && fault.Code != contract.CodeAuthRequired:
 		fault.Code = contract.CodeStartFailed
 	}
 	if fault.Code == contract.CodeAuthRequired && !r.gone {

@@ -213,3 +213,28 @@ func TestCommandsBeforeOpen(t *testing.T) {
 		t.Error("a second Open was taken")
 	}
 }
+
+// What refuses the first requests as unknown is no agent: cat, which echoes our
+// own refusal of the initialize that it echoed, among them.
+func TestNoAgent(t *testing.T) {
+	const refusal = `{"code":-32601,"message":"Method not found: initialize"}`
+	b := newBench(t, fake, adapters.Options{})
+	b.submit(adapters.Open{ID: "open"})
+	b.fail(b.last("initialize"), refusal)
+	if o := b.done; len(o) != 1 || o[0].Err == nil || o[0].Err.Code != contract.CodeStartFailed || !strings.Contains(o[0].Err.Message, "does not speak") {
+		t.Errorf("Open = %+v, want start-failed", o)
+	}
+	b = newBench(t, fake, adapters.Options{})
+	b.submit(adapters.Open{ID: "open"})
+	b.result(b.last("initialize"), `{"protocolVersion":1}`)
+	b.fail(b.last("session/new"), refusal)
+	if o := b.done; len(o) != 1 || o[0].Err == nil || o[0].Err.Code != contract.CodeStartFailed {
+		t.Errorf("Open = %+v, want start-failed", o)
+	}
+	b = newBench(t, fake, adapters.Options{})
+	b.submit(adapters.Open{ID: "open"})
+	b.fail(b.last("initialize"), `{"code":-32602,"message":"Invalid params"}`)
+	if o := b.done; len(o) != 1 || o[0].Err == nil || o[0].Err.Code != contract.CodeStartFailed {
+		t.Errorf("Open = %+v, want start-failed", o)
+	}
+}

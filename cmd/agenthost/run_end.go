@@ -83,7 +83,7 @@ func (r *runner) result(inputErr, outErr error) error {
 	}
 	var open *host.OpenError
 	if errors.As(inputErr, &open) {
-		return openProblem(open, r.session)
+		return r.out.once(openProblem(open, r.session))
 	}
 	var p *problem
 	if errors.As(inputErr, &p) {
@@ -92,7 +92,7 @@ func (r *runner) result(inputErr, outErr error) error {
 	if inputErr != nil && !errors.Is(inputErr, host.ErrOver) {
 		return &problem{code: exitUsage, what: inputErr.Error()}
 	}
-	return r.out.last.problem()
+	return r.out.once(r.out.last.problem())
 }
 
 // journalProblem explains a disk that failed.

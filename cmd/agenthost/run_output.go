@@ -1,10 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -19,6 +22,8 @@ import (
 type output struct {
 	sink sink
 	last lastTurn
+	// text says that people read it: how the session failed is in it.
+	text bool
 	next atomic.Int64 // the first position that is not printed
 }
 
@@ -40,9 +45,18 @@ func newOutput(st *streams, form string, p contract.Profile, s *host.Session) (*
 	case "events":
 		o.sink = newEventSink(st.out, s)
 	default:
-		o.sink = newTextSink(st)
+		o.sink, o.text = newTextSink(st), true
 	}
 	return o, nil
+}
+
+// once drops what of a problem the output told already.
+func (o *output) once(err error) error {
+	var p *problem
+	if !o.text || !errors.As(err, &p) || !o.last.told(p.what) {
+		return err
+	}
+	return &problem{code: p.code, mend: p.mend}
 }
 
 // follow prints until the session has ended and all of it is printed.
@@ -72,6 +86,7 @@ func (o *output) ready() { _ = o.sink.prompt() }
 type lastTurn struct {
 	mu      sync.Mutex
 	end     *contract.TurnEnd // guarded by mu
+	faults  []string          // guarded by mu: the newest service error, and that of the turn
 	aborted bool              // guarded by mu: the newest turn was aborted by a person
 }
 
@@ -80,12 +95,28 @@ func (l *lastTurn) see(e contract.Envelope) {
 	defer l.mu.Unlock()
 	switch ev := e.Event.(type) {
 	case contract.TurnStart:
-		l.aborted = false
+		l.aborted, l.faults = false, nil
+	case contract.Service:
+		if ev.Kind == contract.ServiceError {
+			l.faults = append(l.faults[:0], ev.Text)
+		}
 	case contract.Abort:
 		l.aborted = true
 	case contract.TurnEnd:
 		l.end = &ev
+		if ev.Error != nil {
+			l.faults = append(l.faults, ev.Error.Message)
+		}
 	}
+}
+
+// told reports whether the stream said what a problem says, in its last words.
+func (l *lastTurn) told(what string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.faults, func(f string) bool {
+		return f != "" && (strings.HasSuffix(f, what) || strings.HasSuffix(what, f))
+	})
 }
 
 // problem is the exit code for the last turn, nil for 0.

@@ -36,7 +36,9 @@ type Text struct {
 	ahead string
 	// said says that there was a text, so that the next needs a distance.
 	said bool
-	err  error
+	// fault is the last service error, which a failed turn need not repeat.
+	fault string
+	err   error
 }
 
 // started is an open call.
@@ -184,7 +186,9 @@ func (t *Text) turnEnd(ev contract.TurnEnd) {
 	case contract.TurnFailed:
 		text := "failed"
 		if ev.Error != nil {
-			text += ": " + ev.Error.Message
+			if ev.Error.Message != t.fault {
+				text += ": " + ev.Error.Message
+			}
 			if ev.Error.Code != "" {
 				text += " (" + string(ev.Error.Code) + ")"
 			}
@@ -193,6 +197,7 @@ func (t *Text) turnEnd(ev contract.TurnEnd) {
 	case contract.TurnCancelled:
 		t.note(0, yellow, "■ ", "cancelled")
 	}
+	t.fault = ""
 	if ev.Usage != nil {
 		t.note(0, faint, "· ", usage(*ev.Usage))
 	}
@@ -241,6 +246,7 @@ func (t *Text) response(ev contract.PermissionResponse) {
 
 func (t *Text) service(ev contract.Service, depth int) {
 	if ev.Kind == contract.ServiceError {
+		t.fault = ev.Text
 		t.lines(depth, red, "✗ ", ev.Text)
 		return
 	}
