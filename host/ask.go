@@ -213,6 +213,7 @@ func (s *Session) decide(ctx context.Context, in Input, r contract.PermissionRes
 	}
 	err = s.cfg.Mediator.Resolve(ctx, about.id, permission.Response{
 		EnvelopeID: env.ID, Decision: r.Decision, By: by, Message: r.Message, Args: r.Args, Answers: r.Answers,
+		Nonce: in.Nonce, Scope: in.Scope, TTL: in.TTL,
 	})
 	if err != nil {
 		s.inbox.post(func() { delete(about.sent, env.ID) })

@@ -33,6 +33,8 @@ type Config struct {
 	Environ []string
 	// Title is a person's name for the session, may be empty.
 	Title string
+	// Parent and Origin say what the session is branched off, see Branch.
+	Parent, Origin string
 	// Control is what starts the session, for its first session-control-changed.
 	// Empty writes none.
 	Control contract.ClientType
@@ -49,6 +51,9 @@ type Config struct {
 	// Logger gets facts about the session, never what people or agents said
 	// above Debug. Nil is silent.
 	Logger *slog.Logger
+	// Changed is called when what Status tells may have changed, from the loop: it
+	// must not block. Nil is nobody.
+	Changed func()
 	// Start starts children; nil is Processes(nil). Resolve finds a command's
 	// executable on a PATH; nil is proc.Resolve.
 	Start   Starter

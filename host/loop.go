@@ -14,6 +14,7 @@ import (
 func (s *Session) run(ctx context.Context) {
 	defer s.finish()
 	s.pump()
+	s.tell()
 	stop := ctx.Done()
 	for s.state != over {
 		timer := s.alarm.timer(now())
@@ -37,6 +38,7 @@ func (s *Session) run(ctx context.Context) {
 		timer.Stop()
 		s.followUps()
 		s.pump()
+		s.tell()
 	}
 }
 
@@ -98,6 +100,7 @@ func (s *Session) apply(step adapters.Step) {
 	for _, d := range step.Emit {
 		s.emit(d)
 	}
+	s.taken(step.Emit)
 	for _, d := range step.Live {
 		s.live.delta(s.journal.End(), s.stamper, d)
 	}
@@ -168,8 +171,8 @@ func (s *Session) service(kind contract.ServiceKind, code contract.ErrorCode, te
 }
 
 func (s *Session) outcome(o adapters.Outcome) {
-	if o.ID == openID {
-		s.opened(o)
+	if o.ID == openID && !s.opened(o) {
+		return
 	}
 	if got := s.waiting[o.ID]; got != nil {
 		delete(s.waiting, o.ID)

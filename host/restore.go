@@ -89,17 +89,8 @@ func (s *Session) restore() error {
 	if err := s.restoreMeta(); err != nil {
 		return err
 	}
-	if s.journal.End() > 0 {
-		waiting := 0
-		if err := s.stamper.Restore(counting(s.journal.Envelopes(), &waiting)); err != nil {
-			return fmt.Errorf("reading the session's journal: %w", err)
-		}
-		s.append(s.stamper.Finish(contract.TurnFailed, &contract.Error{
-			Code: contract.CodeHostStopped, Message: "the host ended before the turn did",
-		})...)
-		if waiting > 0 {
-			s.service(contract.ServiceNotice, contract.CodeHostStopped, fmt.Sprintf("The host ended with %d prompts still waiting; they were not sent.", waiting))
-		}
+	if err := s.restoreStream(); err != nil {
+		return err
 	}
 	s.first = s.journal.End()
 	if s.cfg.Control != "" {
@@ -107,6 +98,24 @@ func (s *Session) restore() error {
 	}
 	s.saveMeta()
 	return s.broken
+}
+
+// restoreStream takes up the stream and ends what a crash left open in it.
+func (s *Session) restoreStream() error {
+	if s.journal.End() == 0 {
+		return nil
+	}
+	waiting := 0
+	if err := s.stamper.Restore(counting(s.journal.Envelopes(), &waiting)); err != nil {
+		return fmt.Errorf("reading the session's journal: %w", err)
+	}
+	s.append(s.stamper.Finish(contract.TurnFailed, &contract.Error{
+		Code: contract.CodeHostStopped, Message: "the host ended before the turn did",
+	})...)
+	if waiting > 0 {
+		s.service(contract.ServiceNotice, contract.CodeHostStopped, fmt.Sprintf("The host ended with %d prompts still waiting; they were not sent.", waiting))
+	}
+	return nil
 }
 
 // restoreMeta takes up the session's metadata. Those that make no sense are kept

@@ -7,11 +7,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/contract/session"
 	"github.com/agenthost/agenthost/host/stamp"
+	"github.com/agenthost/agenthost/permission"
 )
 
 // Input is what a person sends to a session.
@@ -26,6 +28,11 @@ type Input struct {
 	Queue bool
 	// By says who sends it, for decisions.
 	By contract.DecisionBy
+	// Nonce is that of the ask which a decision is about, empty for the one that is
+	// open. Scope and TTL are those of what allow-always remembers.
+	Nonce string
+	Scope permission.Scope
+	TTL   time.Duration
 }
 
 // Submit takes a user envelope: text (a prompt, or with Steer a message to the
