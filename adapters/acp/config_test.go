@@ -181,3 +181,31 @@ func TestOptionsOfTheSession(t *testing.T) {
 		t.Errorf("a thinking level that cannot be set: %+v", b.done[0])
 	}
 }
+
+// TestStartModeOfTheUsersSettings: a session starts in the mode that the host says,
+// which is "default" when it says none, whatever the agent's own settings say.
+func TestStartModeOfTheUsersSettings(t *testing.T) {
+	for mode, o := range map[string]adapters.Options{"autoEdit": {}, "plan": {}, "yolo": {AllowBypass: true}} {
+		b := newBench(t, fake, o)
+		b.submit(adapters.Open{ID: "open"})
+		b.result(b.last("initialize"), `{"protocolVersion":1}`)
+		b.result(b.last("session/new"), `{"sessionId":"s",`+strings.Replace(modesOnly, `"currentModeId":"default"`, `"currentModeId":"`+mode+`"`, 1)+`}`)
+		if b.opened() {
+			t.Fatalf("open in mode %s, which nobody chose", mode)
+		}
+		m := b.last("session/set_mode")
+		if got := m.Params.Get("modeId").Text(); got != "default" {
+			t.Errorf("from mode %s it switches to %q", mode, got)
+		}
+		b.result(m, `{}`)
+		if !b.opened() || b.facts.Mode != "default" {
+			t.Errorf("from mode %s: outcome %+v, mode %q", mode, b.done, b.facts.Mode)
+		}
+	}
+	// An agent without such a mode stays in the one it has.
+	b := openBench(t, fake, adapters.Options{}, `{"protocolVersion":1}`,
+		`{"sessionId":"s","modes":{"currentModeId":"careful","availableModes":[{"id":"careful","name":"Careful"}]}}`)
+	if n := b.count("session/set_mode"); n != 0 {
+		t.Errorf("%d changes of the mode of an agent without a default mode", n)
+	}
+}

@@ -336,17 +336,17 @@ func (p *Protocol) applyOptions() {
 }
 
 // startMode is the mode to switch to when nobody chose one: that of the quirks,
-// if the agent has it or is in a mode in which it acts unasked.
+// else what the agent has for the contract's default. The agent's own settings may
+// begin in one that allows more than anybody allowed here.
 func (p *Protocol) startMode() string {
 	s, start := p.config.settings[settingMode], p.spec.Quirks.StartMode
-	if start == "" && p.free(s.current) {
-		start = string(contract.ModeDefault)
-	}
-	switch {
-	case offered(s, start):
+	if offered(s, start) {
 		return start
-	case p.free(s.current) && !p.info.Options.AllowBypass:
-		return start // which the agent does not have: the session must not open
+	}
+	_, err := p.nativeMode(contract.ModeDefault)
+	switch {
+	case err == nil, p.free(s.current) && !p.info.Options.AllowBypass:
+		return string(contract.ModeDefault) // which it may not have: the session must not open then
 	}
 	return ""
 }
