@@ -10,10 +10,20 @@ type Text struct {
 	Thinking bool `json:"thinking,omitzero"`
 	// Steer marks a message meant for the running turn. User only.
 	Steer bool `json:"steer,omitzero"`
+	// Fallback is what becomes of a steer that the agent cannot take: it is refused
+	// when this is empty, and with "queue" it waits as the next prompt. Extended.
+	Fallback Fallback `json:"fallback,omitzero"`
 	// Refs are files attached to the message. Extended.
 	Refs  []FileRef      `json:"refs,omitempty"`
 	Extra jsontext.Value `json:",embed"`
 }
+
+// Fallback is what becomes of a steer that the agent cannot take. Newer peers may
+// know others; they count as none.
+type Fallback string
+
+// FallbackQueue lets a steer wait as the next prompt.
+const FallbackQueue Fallback = "queue"
 
 // FileRef names an attached file.
 type FileRef struct {

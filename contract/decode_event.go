@@ -97,6 +97,7 @@ func readText(o object) Text {
 		Text:     o.text("text"),
 		Thinking: o.flag("thinking"),
 		Steer:    o.flag("steer"),
+		Fallback: Fallback(o.optText("fallback")),
 		Refs:     nestedList(o, "refs", false, readFileRef),
 		Extra:    o.rest(),
 	}

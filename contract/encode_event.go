@@ -112,6 +112,7 @@ func (w *encoder) writeText(v Text) {
 	w.text("text", v.Text)
 	w.flag("thinking", v.Thinking)
 	w.flag("steer", v.Steer)
+	w.optText("fallback", string(v.Fallback))
 	list(w, "refs", v.Refs, false, writeFileRef)
 	end[Text](w, v.Extra)
 }

@@ -122,11 +122,19 @@ func TestSteerRefusedOrQueued(t *testing.T) {
 		if err := st.Submit(t.Context(), in); err != nil {
 			t.Fatal(err)
 		}
+		// A fallback of a newer peer counts as none.
+		if err := st.send(contract.Text{Text: "faster", Steer: true, Fallback: "stash"}); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("steer with an unknown fallback = %v, want ErrUnsupported", err)
+		}
+		st.mustSend(contract.Text{Text: "at last", Steer: true, Fallback: contract.FallbackQueue})
 		c.say("done completed")
 		c.want("prompt later")
 		c.say("done completed")
+		c.want("prompt at last")
+		c.say("done completed")
 		st.Idle(t.Context())
-		check(t, st.end(), "user:work", "turn-start", "user:later", "turn-end:completed", "turn-start", "turn-end:completed")
+		check(t, st.end(), "user:work", "turn-start", "user:later", "user:at last", "turn-end:completed",
+			"turn-start", "turn-end:completed", "turn-start", "turn-end:completed")
 	})
 }
 

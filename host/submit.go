@@ -24,7 +24,8 @@ type Input struct {
 	Envelope contract.Envelope
 	// Files go with a text.
 	Files []adapters.Attachment
-	// Queue lets a steer that the agent cannot take wait as the next prompt.
+	// Queue lets a steer that the agent cannot take wait as the next prompt, as the
+	// text's own Fallback does.
 	Queue bool
 	// By says who sends it, for decisions.
 	By contract.DecisionBy
@@ -109,12 +110,12 @@ func (s *Session) takeText(in Input, ev contract.Text) error {
 		if s.can(session.CapSteer) && s.stamper.Turn() != "" {
 			return s.steer(in, ev, files)
 		}
-		if !in.Queue {
-			return fmt.Errorf("steer: %s takes no message during a turn: %w", s.cfg.Adapter.Name(), errors.ErrUnsupported)
+		if queue := in.Queue || ev.Fallback == contract.FallbackQueue; !queue && !s.can(session.CapSteer) {
+			return fmt.Errorf("steer: %s takes no message during a turn (with \"fallback\":\"queue\" it waits): %w", s.cfg.Adapter.Name(), errors.ErrUnsupported)
 		}
 	}
 	// Nothing runs, or it waits: an ordinary prompt.
-	ev.Steer = false
+	ev.Steer, ev.Fallback = false, ""
 	id, err := s.user(in.Envelope, ev)
 	if err != nil || id == "" {
 		return err

@@ -35,7 +35,6 @@ func readPrompt(in io.Reader) (string, error) {
 // feeder sends what a person types or pipes to a session.
 type feeder struct {
 	session *host.Session
-	queue   bool
 
 	mu  sync.Mutex
 	err io.Writer // guarded by mu
@@ -159,8 +158,8 @@ func (f *feeder) envelope(ctx context.Context, line []byte) (wait func(context.C
 		return nil, err
 	}
 	return f.session.Begin(ctx, host.Input{
-		Envelope: env, Queue: f.queue,
-		By: contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI},
+		Envelope: env,
+		By:       contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI},
 	})
 }
 

@@ -151,7 +151,7 @@ func (r *runner) feed(ctx context.Context, prompt string, hasPrompt bool) error 
 	if err := r.session.Opened(ctx); err != nil {
 		return err
 	}
-	f := &feeder{session: r.session, err: r.st.err, queue: true}
+	f := &feeder{session: r.session, err: r.st.err}
 	if hasPrompt {
 		if err := f.prompt(ctx, prompt, append(r.flags.images, r.flags.files...)); err != nil {
 			return err

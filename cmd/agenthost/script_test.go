@@ -35,7 +35,7 @@ func TestScript(t *testing.T) {
 // fakeACP is an agent that speaks ACP: it says what it was told, a word a chunk;
 // for "run COMMAND" it asks to run it and says what was decided; for "fail" it
 // fails, with that variable in its message for "fail NAME"; for "env NAME" it says
-// that variable.
+// that variable; for "hold" it works until it is cancelled.
 func fakeACP() {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 64<<20)
@@ -77,6 +77,11 @@ func fakeACP() {
 				}
 			case "fail":
 				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32603,"message":"no luck %s"}}`+"\n", m.ID, os.Getenv(arg))
+				continue
+			case "hold":
+				for in.Scan() && !strings.Contains(in.Text(), `"session/cancel"`) {
+				}
+				reply(m.ID, `{"stopReason":"cancelled"}`)
 				continue
 			case "env":
 				chunk(arg + "=" + os.Getenv(arg))

@@ -42,7 +42,7 @@ func envelopeSchema(src source, p contract.Profile) *jsonschema.Schema {
 	strict := p == contract.ProfileStrict
 	r := &reflector{
 		source: src, defs: map[string]*jsonschema.Schema{}, counts: true,
-		open:   map[string]bool{"ErrorCode": true, "PermissionMode": !strict},
+		open:   map[string]bool{"ErrorCode": true, "PermissionMode": !strict, "Fallback": true},
 		refine: refine,
 	}
 	ev := &jsonschema.Schema{
