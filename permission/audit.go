@@ -1,8 +1,10 @@
 package permission
 
 import (
+	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/agenthost/agenthost/contract"
@@ -75,20 +77,106 @@ func (m *Mediator) auditMode(id string, mode contract.PermissionMode, by contrac
 
 // audit writes one line in one Write.
 func (m *Mediator) audit(r Record) error {
-	line, err := json.Marshal(r)
+	m.auditMu.Lock()
+	defer m.auditMu.Unlock()
+	line, err := r.appendTo(m.auditLine[:0])
 	if err == nil {
-		m.auditMu.Lock()
+		line = append(line, '\n')
 		var n int
-		n, err = m.o.Audit.Write(append(line, '\n'))
-		m.auditMu.Unlock()
-		if err == nil && n != len(line)+1 {
-			err = fmt.Errorf("want %d bytes written, got %d", len(line)+1, n)
+		n, err = m.o.Audit.Write(line)
+		if err == nil && n != len(line) {
+			err = fmt.Errorf("want %d bytes written, got %d", len(line), n)
 		}
+	}
+	if cap(line) <= maxAuditLine {
+		m.auditLine = line
 	}
 	if err != nil {
 		m.o.Logger.Error("writing the audit log", "session", r.Session, "err", err)
 	}
 	return err
+}
+
+// maxAuditLine is the longest line whose memory is kept for the next one.
+const maxAuditLine = 64 << 10
+
+// appendTo appends r as JSON, the same that json.Marshal gives: every decision
+// waits for it. Bytes that are no UTF-8 become U+FFFD.
+func (r *Record) appendTo(b []byte) ([]byte, error) {
+	b = append(b, `{"time":"`...)
+	b = r.Time.AppendFormat(b, time.RFC3339Nano)
+	b = append(b, `","event":`...)
+	b = appendText(b, r.Event)
+	b = appendMember(b, "session", r.Session)
+	b = appendMember(b, "ask", r.Ask)
+	b = appendMember(b, "call", r.Call)
+	b = appendMember(b, "agent", r.Agent)
+	b = appendMember(b, "subagent", r.Subagent)
+	b = appendMember(b, "tool", r.Tool)
+	b = appendMember(b, "cwd", r.Cwd)
+	for i, s := range r.About {
+		if i == 0 {
+			b = append(b, `,"about":[`...)
+		} else {
+			b = append(b, ',')
+		}
+		b = appendText(b, s)
+	}
+	if len(r.About) > 0 {
+		b = append(b, ']')
+	}
+	b = appendFlag(b, "question", r.Question)
+	b = appendMember(b, "decision", string(r.Decision))
+	b = append(b, `,"by":`...)
+	b, err := appendBy(b, r.By)
+	if err != nil {
+		return b, err
+	}
+	b = appendMember(b, "grant", r.Grant)
+	b = appendFlag(b, "edited", r.Edited)
+	b = appendMember(b, "envelope", r.Envelope)
+	b = append(b, `,"waitedMs":`...)
+	b = strconv.AppendInt(b, r.WaitedMS, 10)
+	b = appendMember(b, "mode", string(r.Mode))
+	b = appendFlag(b, "refused", r.Refused)
+	return append(b, '}'), nil
+}
+
+func appendBy(b []byte, by contract.DecisionBy) ([]byte, error) {
+	if len(by.Extra) > 0 {
+		// Members of a newer version's.
+		v, err := json.Marshal(by)
+		return append(b, v...), err
+	}
+	b = append(b, `{"resolver":`...)
+	b = appendText(b, string(by.Resolver))
+	b = appendMember(b, "rule", by.Rule)
+	b = appendMember(b, "clientType", string(by.ClientType))
+	b = appendMember(b, "tokenId", by.TokenID)
+	return append(b, '}'), nil
+}
+
+// appendMember appends ,"name":"value" unless value is empty.
+func appendMember(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	b = append(append(append(b, `,"`...), name...), `":`...)
+	return appendText(b, value)
+}
+
+func appendFlag(b []byte, name string, set bool) []byte {
+	if !set {
+		return b
+	}
+	return append(append(append(b, `,"`...), name...), `":true`...)
+}
+
+// appendText appends s as a JSON string.
+func appendText(b []byte, s string) []byte {
+	b, err := jsontext.AppendQuote(b, s)
+	_ = err // says that bytes were replaced
+	return b
 }
 
 func cutText(s string, most int) string {

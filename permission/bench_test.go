@@ -2,6 +2,8 @@ package permission
 
 import (
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -13,8 +15,15 @@ import (
 	"github.com/agenthost/agenthost/permission/policy"
 )
 
-// crowded is a mediator with n rules and n grants, and the asks that they answer.
-func crowded(t testing.TB, n int) (*Mediator, []Ask) {
+// crowd is a mediator with n rules and n grants, and asks that they answer: in a
+// directory that exists, so that looking for symlinks costs what it costs.
+type crowd struct {
+	m    *Mediator
+	asks []Ask
+	n    int
+}
+
+func crowded(t testing.TB, n int, audit io.Writer) *crowd {
 	t.Helper()
 	var c policy.Config
 	for i := range n {
@@ -31,72 +40,124 @@ func crowded(t testing.TB, n int) (*Mediator, []Ask) {
 		}
 		c.Rules = append(c.Rules, r)
 	}
-	p, err := policy.Compile(c, policy.Env{Home: "/home/u"})
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "app", "src", "deep", "dir"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"src/main.go", "src/deep/dir/file.go"} {
+		if err := os.WriteFile(filepath.Join(dir, "app", file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := policy.Compile(c, policy.Env{Home: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := store(t, filepath.Join(t.TempDir(), "grants"))
-	m := New(Options{Policy: p, Grants: s, OnAsk: policy.OnAskDeny, Audit: &failingWriter{}})
-	var asks []Ask
+	s := store(t, filepath.Join(dir, "grants"))
+	x := &crowd{m: New(Options{Policy: p, Grants: s, OnAsk: policy.OnAskDeny, Audit: audit})}
+	cwd := filepath.Join(dir, "app")
+	add := func(a Ask) {
+		a.Session, a.Cwd, a.Project = "s1", cwd, cwd
+		x.asks = append(x.asks, a)
+	}
 	for i := range n {
-		a := bash(fmt.Sprint("seed", i), fmt.Sprintf("make target%d", i))
+		a := bash("", fmt.Sprintf("make target%d", i))
+		a.Cwd, a.Project = cwd, cwd
 		an := p.Analyse(request(&a))
 		key, ok := an.Key()
 		if !ok {
 			t.Fatal("no key")
 		}
-		if _, err := s.Add(grant.Grant{Scope: ScopeProject, In: "/w/app", Tool: "bash", Key: grantKey(&a, key), Covers: "x"}); err != nil {
+		if _, err := s.Add(grant.Grant{Scope: ScopeProject, In: cwd, Tool: "bash", Key: grantKey(&a, key), Covers: "x"}); err != nil {
 			t.Fatal(err)
 		}
-		if i%10 == 0 {
-			asks = append(asks, a)
+		if i%100 == 0 {
+			add(a)
 		}
 	}
-	asks = append(asks, bash("", "tool998 run x"), bash("", "git status && ls | head"), bash("", `/bin/bash -lc 'go test ./... 2>&1 | tail -5'`),
-		Ask{Session: "s1", Tool: "read", Args: []byte(`{"file_path":"src/deep/dir/file.go"}`), Cwd: "/w/app"},
-		Ask{Session: "s1", Tool: "edit", Args: []byte(`{"filePath":"src/main.go"}`), Cwd: "/w/app"},
-		Ask{Session: "s1", Tool: "mcp/github/get_issue", Args: []byte(`{"id":1}`), Cwd: "/w/app"})
-	return m, asks
+	for _, cmd := range []string{
+		"tool999 run x", "git status && ls | head", `/bin/bash -lc 'go test ./... 2>&1 | tail -5'`,
+		"cat src/main.go | grep -n func > out.txt", "cd src && make && echo done",
+	} {
+		add(bash("", cmd))
+	}
+	for tool, args := range map[string]string{
+		"read": `{"file_path":"src/deep/dir/file.go"}`, "edit": `{"filePath":"src/main.go","oldString":"a","newString":"b"}`,
+		"mcp/github/get_issue": `{"id":1}`, "web-fetch": `{"url":"https://example.com/a"}`, "todo": `{}`,
+	} {
+		add(Ask{Tool: tool, Args: []byte(args)})
+	}
+	return x
 }
 
-// BenchmarkMediate has 1,000 rules and 1,000 grants. The aim is a p99 below 100 µs
-// on a quiet machine.
+// next decides one ask and says how long it took. Every other one is of a text that
+// was never seen before.
+func (x *crowd) next(t testing.TB) (wall, cpu time.Duration) {
+	a := x.asks[x.n%len(x.asks)]
+	a.ID = fmt.Sprint("b", x.n)
+	if x.n/len(x.asks)%2 == 1 && a.Tool == "bash" {
+		a.Args = fmt.Appendf(nil, `{"command":"make fresh%d && ls -la src | head -%d"}`, x.n, x.n)
+	}
+	x.n++
+	settled := func(Answer) {}
+	start, used := time.Now(), threadTime()
+	err := x.m.Open(a, settled)
+	cpu, wall = threadTime()-used, time.Since(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wall, cpu
+}
+
+// BenchmarkMediate has 1,000 rules and 1,000 grants, without an audit log and with
+// one in a file. The aim is a p99 below 100 µs on a quiet machine; cpu is what the
+// decision itself took, whoever else wanted the processor.
 func BenchmarkMediate(b *testing.B) {
-	m, asks := crowded(b, 1000)
-	var times []time.Duration
-	for b.Loop() {
-		a := asks[len(times)%len(asks)]
-		a.ID = fmt.Sprint("b", len(times))
-		start := time.Now()
-		if err := m.Open(a, func(Answer) {}); err != nil {
+	run := func(b *testing.B, audit io.Writer) {
+		x := crowded(b, 1000, audit)
+		runtime.LockOSThread() // for threadTime
+		defer runtime.UnlockOSThread()
+		var walls, cpus []time.Duration
+		b.ReportAllocs()
+		for b.Loop() {
+			wall, cpu := x.next(b)
+			walls, cpus = append(walls, wall), append(cpus, cpu)
+		}
+		b.ReportMetric(float64(percentile(walls, 50)), "p50-ns")
+		b.ReportMetric(float64(percentile(walls, 99)), "p99-ns")
+		b.ReportMetric(float64(percentile(cpus, 50)), "p50-cpu-ns")
+		b.ReportMetric(float64(percentile(cpus, 99)), "p99-cpu-ns")
+	}
+	b.Run("audit=none", func(b *testing.B) { run(b, nil) })
+	b.Run("audit=file", func(b *testing.B) {
+		f, err := os.OpenFile(filepath.Join(b.TempDir(), "audit.ndjson"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
 			b.Fatal(err)
 		}
-		times = append(times, time.Since(start))
-	}
-	slices.Sort(times)
-	b.ReportMetric(float64(times[len(times)/2]), "p50-ns")
-	b.ReportMetric(float64(times[len(times)*99/100]), "p99-ns")
+		defer f.Close()
+		run(b, f)
+	})
 }
 
-// The limit leaves room for a busy machine and for the race detector; work that
+func percentile(times []time.Duration, p int) time.Duration {
+	slices.Sort(times)
+	return times[(len(times)-1)*p/100]
+}
+
+// The limits leave room for a busy machine and for the race detector; work that
 // grows with the rules or the grants is caught nevertheless.
 func TestMediationIsFast(t *testing.T) {
-	m, asks := crowded(t, 1000)
-	times := make([]time.Duration, 3000)
-	for i := range times {
-		a := asks[i%len(asks)]
-		a.ID = fmt.Sprint("t", i)
-		start := time.Now()
-		if err := m.Open(a, func(Answer) {}); err != nil {
-			t.Fatal(err)
-		}
-		times[i] = time.Since(start)
+	x := crowded(t, 1000, &failingWriter{})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var walls, cpus []time.Duration
+	for range 3000 {
+		wall, cpu := x.next(t)
+		walls, cpus = append(walls, wall), append(cpus, cpu)
 	}
-	slices.Sort(times)
-	p50, p90, p99 := times[len(times)/2], times[len(times)*9/10], times[len(times)*99/100]
-	t.Logf("p50 %s, p90 %s, p99 %s", p50, p90, p99)
-	if p50 > 5*time.Millisecond {
-		t.Errorf("p50 is %s, want less than 5ms", p50)
+	t.Logf("p50 %s, p99 %s; of the processor p50 %s, p99 %s", percentile(walls, 50), percentile(walls, 99), percentile(cpus, 50), percentile(cpus, 99))
+	if p50 := percentile(cpus, 50); p50 > time.Millisecond {
+		t.Errorf("p50 is %s of the processor, want less than 1ms", p50)
 	}
 }
 

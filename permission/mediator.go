@@ -56,8 +56,10 @@ type Mediator struct {
 	o      Options
 	policy atomic.Pointer[policy.Policy]
 
-	// auditMu orders the lines of the audit log.
-	auditMu sync.Mutex
+	// auditMu orders the lines of the audit log; auditLine is the memory of the
+	// last one.
+	auditMu   sync.Mutex
+	auditLine []byte
 
 	mu sync.Mutex
 	// The rest is guarded by mu.
@@ -152,6 +154,9 @@ func (m *Mediator) Open(ask Ask, settle func(Answer)) error {
 			m.countUse(c.answer.Grant)
 			return nil
 		}
+		if o.ask.Nonce == "" {
+			o.ask.Nonce = m.o.NewNonce()
+		}
 		m.startTimerLocked(o)
 		m.tellOpenLocked(o)
 		m.mu.Unlock()
@@ -161,9 +166,6 @@ func (m *Mediator) Open(ask Ask, settle func(Answer)) error {
 
 // complete fills in what the caller left out.
 func (m *Mediator) complete(ask *Ask) {
-	if ask.Nonce == "" {
-		ask.Nonce = m.o.NewNonce()
-	}
 	if ask.Opened.IsZero() {
 		ask.Opened = m.o.Now()
 	}

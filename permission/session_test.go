@@ -2,10 +2,13 @@ package permission
 
 import (
 	"bytes"
+	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/permission/policy"
@@ -226,5 +229,33 @@ func TestAudit(t *testing.T) {
 	}
 	if !log[2].Edited || log[2].Envelope != "e" || log[2].By.TokenID != "tok" || strings.Contains(audit.String(), "secret-args") {
 		t.Errorf("the decision of a person: %+v", log[2])
+	}
+}
+
+// The lines that every decision waits for are written by hand: they say what
+// json.Marshal would.
+func TestAuditLineIsThatOfTheEncoder(t *testing.T) {
+	odd := "a\"b\\c\u2028<é>\x01\n"
+	for _, r := range []Record{
+		{},
+		{
+			Time: time.Date(2026, 1, 2, 3, 4, 5, 600, time.UTC), Event: "decision", Session: odd, Ask: "a", Call: odd, Agent: "claude", Subagent: "s",
+			Tool: odd, Cwd: odd, About: []string{odd, "", "x"}, Question: true, Decision: contract.AllowOnce, Grant: "g", Edited: true, Envelope: odd,
+			By: contract.DecisionBy{Resolver: contract.ByClient, Rule: odd, ClientType: contract.ClientCLI, TokenID: odd}, WaitedMS: 12,
+		},
+		{Event: "mode", Mode: contract.ModePlan, Refused: true, By: contract.DecisionBy{Resolver: contract.ByHost, Extra: jsontext.Value(`{"later":1}`)}},
+	} {
+		want, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.appendTo(nil)
+		if err != nil || string(got) != string(want) {
+			t.Errorf("appendTo = %v\n%s, want\n%s", err, got, want)
+		}
+	}
+	r := Record{Event: "decision", Cwd: "/w/\xff"}
+	if got, err := r.appendTo(nil); err != nil || !utf8.Valid(got) || !strings.Contains(string(got), "/w/\ufffd") {
+		t.Errorf("a directory that is no UTF-8: %q, %v", got, err)
 	}
 }

@@ -30,22 +30,29 @@ type Analysis struct {
 	env   Env
 	about class
 
-	// dir is the session's directory; dirOK that it could be located. wideCwds and
-	// wideHomes are its folded spellings and the home's, realCwd and realHome those
+	// dir is the session's directory; dirOK that it could be located. realCwd is it
 	// with symlinks resolved.
-	dir                 place
-	dirOK               bool
-	wideCwds, wideHomes []string
-	realCwd, realHome   string
-	dirs                []string // where the script may be when a command runs
-	went                went
-	lost                bool // dirs are not all of them
-	script              *shell.Script
-	items               []item
-	rest                []member
-	profiles            map[*shell.Command]*profile
-	unclear             string // why nothing may allow it
-	missing             bool   // what it is about is missing or empty
+	dir      place
+	dirOK    bool
+	realCwd  string
+	home     *homeDir // nil until it is needed
+	dirs     []string // where the script may be when a command runs
+	went     went
+	lost     bool // dirs are not all of them
+	scripts  *shell.Cache
+	script   *shell.Script
+	items    []item
+	rest     []member
+	profiles map[*shell.Command]*profile
+	unclear  string // why nothing may allow it
+	missing  bool   // what it is about is missing or empty
+}
+
+// homeDir is the home directory: wide its folded spellings, real where it leads,
+// empty when that cannot be told.
+type homeDir struct {
+	wide []string
+	real string
 }
 
 // went says where a script has gone by cd.
@@ -65,13 +72,19 @@ type item struct {
 	tool    string
 	place   *place
 	address *address
+	// wide is text folded, of a tool that is only named.
+	wide string
 	// why says why it must not be allowed, empty when it may.
 	why string
 }
 
 // Analyse takes q apart.
-func (e Env) Analyse(q Request) *Analysis {
-	a := &Analysis{req: q, env: e, about: classOf(q.Tool)}
+func (e Env) Analyse(q Request) *Analysis { return e.analyse(q, nil) }
+
+// analyse is Analyse with scripts that were read before, nil for none.
+func (e Env) analyse(q Request, scripts *shell.Cache) *Analysis {
+	e.links = &links{}
+	a := &Analysis{req: q, env: e, about: classOf(q.Tool), scripts: scripts}
 	a.locateDirs()
 	switch a.about {
 	case aboutCommand:
@@ -98,15 +111,23 @@ func (a *Analysis) locateDirs() {
 		a.realCwd = a.dir.real[0]
 		a.req.Cwd = a.dir.lexical[0]
 	}
-	a.wideCwds = a.dir.wide
+	a.dirs = addNew(slices.Clip(a.dir.lexical), a.realCwd)
+}
+
+// homeDir finds the home directory, once.
+func (a *Analysis) homeDir() *homeDir {
+	if a.home != nil {
+		return a.home
+	}
+	a.home = &homeDir{}
 	if a.env.Home != "" {
-		a.wideHomes = []string{fold(path.Clean(a.env.Home))}
+		a.home.wide = []string{fold(path.Clean(a.env.Home))}
 		if real, why := a.env.resolve(a.env.Home); why == "" {
-			a.realHome = real
-			a.wideHomes = addNew(a.wideHomes, fold(real))
+			a.home.real = real
+			a.home.wide = addNew(a.home.wide, fold(real))
 		}
 	}
-	a.dirs = addNew(slices.Clone(a.dir.lexical), a.realCwd)
+	return a.home
 }
 
 func (a *Analysis) name() {
@@ -121,7 +142,7 @@ func (a *Analysis) name() {
 			a.unclear = "the tool does not name its server"
 		}
 	}
-	a.items = append(a.items, item{text: name, tool: a.req.Tool})
+	a.items = append(a.items, item{text: name, tool: a.req.Tool, wide: fold(name)})
 }
 
 func (a *Analysis) urls() {
@@ -205,9 +226,9 @@ func (a *Analysis) commands() {
 		a.unclear = "it sets variables of the command's environment"
 	}
 	for _, text := range args.commands {
-		s := shell.Read(text)
+		s := a.scripts.Read(text)
 		if a.script == nil {
-			a.script = &s
+			a.script = s
 		}
 		if s.Opaque != "" && a.unclear == "" {
 			a.unclear = s.Opaque

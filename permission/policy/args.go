@@ -144,7 +144,12 @@ func wrapArgs(err error) error {
 // plainKey makes filePath, file_path and FilePath the same.
 func plainKey(name string) string {
 	if strings.ContainsAny(name, "_- ") {
-		name = strings.NewReplacer("_", "", "-", "", " ", "").Replace(name)
+		name = strings.Map(func(c rune) rune {
+			if c == '_' || c == '-' || c == ' ' {
+				return -1
+			}
+			return c
+		}, name)
 	}
 	return fold(name)
 }

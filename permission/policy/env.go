@@ -15,6 +15,9 @@ type Env struct {
 	Home string
 	// Windows: paths have drives, backslashes and names with a second spelling.
 	Windows bool
+
+	// links are set while one request is analysed.
+	links *links
 }
 
 // HostEnv is the environment of this process.

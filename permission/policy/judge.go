@@ -279,14 +279,16 @@ func (r *Rule) matchesThing(it *item, a *Analysis) bool {
 			}
 		}
 	case it.address != nil:
-		for _, u := range r.urls {
+		for i := range r.urls {
+			u := &r.urls[i]
 			if narrow && u.allows(*it.address) || !narrow && u.touches(*it.address) {
 				return true
 			}
 		}
 	default:
-		for _, n := range r.names {
-			if narrow && n.allows(it.text) || !narrow && n.touches(it.text) {
+		for i := range r.names {
+			n := &r.names[i]
+			if narrow && n.allows(it.text) || !narrow && n.touches(it.text, it.wide) {
 				return true
 			}
 		}
@@ -297,8 +299,8 @@ func (r *Rule) matchesThing(it *item, a *Analysis) bool {
 // denyWhole is a deny rule that is about every use of the tool, whatever could be
 // read of it.
 func (p *Policy) denyWhole(a *Analysis) *Rule {
-	for _, r := range p.deny {
-		if r.any && r.covers(a.req.Tool) && r.applies(a) {
+	for _, r := range p.things(Deny, a.req.Tool) {
+		if r.any && r.applies(a) {
 			return r
 		}
 	}
@@ -314,8 +316,8 @@ func (p *Policy) mayDeny(a *Analysis) bool {
 }
 
 func (p *Policy) mayDenyTool(tool string, a *Analysis) bool {
-	for _, r := range p.deny {
-		if r.covers(tool) && r.applies(a) {
+	for _, r := range p.things(Deny, tool) {
+		if r.applies(a) {
 			return true
 		}
 	}

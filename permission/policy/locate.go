@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -152,6 +150,11 @@ func (e Env) resolve(abs string) (string, string) {
 		root, rest = abs[:2]+"/", strings.TrimPrefix(abs[2:], "/")
 	}
 	done := root
+	if !e.Windows {
+		if n := e.links.directPart(abs); n > 0 {
+			done, rest = abs[:n], abs[n:]
+		}
+	}
 	links, exists := 0, true
 	for rest != "" {
 		var seg string
@@ -171,11 +174,11 @@ func (e Env) resolve(abs string) (string, string) {
 		if magic(next) {
 			return next, "it leads through /proc or /dev/fd to a place that only the agent's process knows"
 		}
-		target, err := os.Readlink(next)
-		if err != nil {
+		target, gone := e.links.read(next)
+		if target == "" {
 			// No link, or nothing there. What cannot be looked into is taken as it
 			// stands: whoever may not look cannot open it either.
-			exists = !errors.Is(err, fs.ErrNotExist)
+			exists = !gone
 			done = next
 			continue
 		}

@@ -20,6 +20,9 @@ type pathPattern struct {
 	prefix, widePrefix string
 	// linked is where prefix leads, folded, when that is another place.
 	linked string
+	// need and wideNeed are literal text that every match of glob and of wide
+	// holds: most paths are told apart by it.
+	need, wideNeed string
 }
 
 // base is what a path pattern is relative to.
@@ -75,6 +78,7 @@ func parsePathPattern(text string, env Env) (pathPattern, error) {
 	}
 	p.prefix = literalPrefix(glob)
 	p.widePrefix = fold(p.prefix)
+	p.need, p.wideNeed = needed(p.glob), needed(p.wide)
 	p.link(env)
 	return p, nil
 }
@@ -119,13 +123,30 @@ func (p *pathPattern) allows(pl place, q *Analysis) bool {
 	return true
 }
 
+// needed is the longest text within one segment that every match of glob holds,
+// "" when none is found easily.
+func needed(glob string) string {
+	if i := strings.IndexAny(glob, `[{\`); i >= 0 {
+		glob = glob[:i]
+		// What stands before it may belong to it: a[bc].
+		glob = glob[:strings.LastIndexAny(glob, "*?/")+1]
+	}
+	best := ""
+	for _, run := range strings.FieldsFunc(glob, func(c rune) bool { return c == '*' || c == '?' || c == '/' }) {
+		if len(run) > len(best) {
+			best = run
+		}
+	}
+	return best
+}
+
 func (p *pathPattern) matchReal(real string, q *Analysis) bool {
 	switch p.base {
 	case baseCwd:
 		rel, ok := below(real, q.realCwd)
 		return ok && p.match(rel)
 	case baseHome:
-		rel, ok := below(real, q.realHome)
+		rel, ok := below(real, q.homeDir().real)
 		return ok && p.match(rel)
 	case baseAnywhere:
 		return p.match(strings.TrimPrefix(real, "/"))
@@ -134,6 +155,9 @@ func (p *pathPattern) matchReal(real string, q *Analysis) bool {
 }
 
 func (p *pathPattern) match(rel string) bool {
+	if !strings.Contains(rel, p.need) {
+		return false
+	}
 	if p.name != "" {
 		return matchGlob(p.name, path.Base(rel))
 	}
@@ -148,7 +172,7 @@ func (p *pathPattern) match(rel string) bool {
 // in any case, may be in p.
 func (p *pathPattern) touches(pl place, q *Analysis) bool {
 	for _, w := range pl.wide {
-		if p.touch(w, q) {
+		if strings.Contains(w, p.wideNeed) && p.touch(w, q) {
 			return true
 		}
 	}
@@ -161,9 +185,9 @@ func (p *pathPattern) touch(wide string, q *Analysis) bool {
 	}
 	switch p.base {
 	case baseCwd:
-		return p.touchBelow(wide, q.wideCwds)
+		return p.touchBelow(wide, q.dir.wide)
 	case baseHome:
-		return p.touchBelow(wide, q.wideHomes)
+		return p.touchBelow(wide, q.homeDir().wide)
 	case baseRoot:
 		return p.wideMatch(wide) || p.touchLinked(wide)
 	}
@@ -206,6 +230,7 @@ func (p *pathPattern) link(env Env) {
 	}
 	if real, why := env.resolve(dir); why == "" && real != dir {
 		p.linked = fold(real)
+		p.wideNeed = "" // a match may have the other place's name
 	}
 }
 

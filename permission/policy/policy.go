@@ -3,6 +3,7 @@ package policy
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/agenthost/agenthost/contract"
@@ -25,8 +26,12 @@ type Policy struct {
 	env               Env
 	deny, ask, allow  []*Rule
 	denied, asked, ok commandIndex
+	// denies, asks and allows are the same rules by the tools they are about.
+	denies, asks, allows toolIndex
 	// denyFiles and askFiles: there are such rules for files or addresses.
 	denyFiles, askFiles bool
+	// scripts are those that were read lately.
+	scripts *shell.Cache
 }
 
 // OnAsk is what becomes of an ask that needs a person.
@@ -59,7 +64,7 @@ const (
 func (p *Policy) Env() Env { return p.env }
 
 // Analyse takes a request apart for Judge.
-func (p *Policy) Analyse(q Request) *Analysis { return p.env.Analyse(q) }
+func (p *Policy) Analyse(q Request) *Analysis { return p.env.analyse(q, p.scripts) }
 
 // Rules are all rules in their order.
 func (p *Policy) Rules() []*Rule {
@@ -122,24 +127,62 @@ func (p *Policy) index() {
 	for i, r := range p.allow {
 		p.ok.add(i, r)
 	}
+	p.denies, p.asks, p.allows = indexTools(p.deny), indexTools(p.ask), indexTools(p.allow)
+	if p.scripts == nil {
+		p.scripts = shell.NewCache()
+	}
 }
 
-// things are the rules of a kind that speak about a tool.
-func (p *Policy) things(kind Verdict, tool string) func(yield func(int, *Rule) bool) {
-	list := p.allow
+// things are the rules of a kind that speak about a tool, in their order.
+func (p *Policy) things(kind Verdict, tool string) []*Rule {
 	switch kind {
 	case Deny:
-		list = p.deny
+		return p.denies.about(tool)
 	case Ask:
-		list = p.ask
+		return p.asks.about(tool)
 	}
-	return func(yield func(int, *Rule) bool) {
-		for i, r := range list {
-			if r.covers(tool) && !yield(i, r) {
-				return
-			}
+	return p.allows.about(tool)
+}
+
+// toolIndex finds the rules that are about a tool.
+type toolIndex struct {
+	byTool map[string][]*Rule
+	// mcp is about every MCP tool, other about every tool that byTool lacks.
+	mcp, other []*Rule
+}
+
+func indexTools(list []*Rule) toolIndex {
+	x := toolIndex{byTool: map[string][]*Rule{}}
+	tools := []string{"bash", "read", "write", "edit", "delete", "move", "notebook-edit", "view-image", "grep"}
+	for _, r := range list {
+		if !slices.Contains(tools, r.tool) {
+			tools = append(tools, r.tool)
 		}
 	}
+	for _, r := range list {
+		for _, tool := range tools {
+			if r.covers(tool) {
+				x.byTool[tool] = append(x.byTool[tool], r)
+			}
+		}
+		if r.tool == "mcp" || r.tool == "*" {
+			x.mcp = append(x.mcp, r)
+		}
+		if r.tool == "*" {
+			x.other = append(x.other, r)
+		}
+	}
+	return x
+}
+
+func (x *toolIndex) about(tool string) []*Rule {
+	if strings.HasPrefix(tool, "mcp/") {
+		return x.mcp
+	}
+	if list, ok := x.byTool[tool]; ok {
+		return list
+	}
+	return x.other
 }
 
 // allowing is the first pattern that covers c, one that also spells what c runs

@@ -258,21 +258,44 @@ func (r *Rule) applies(q *Analysis) bool {
 }
 
 // namePattern matches server/tool and the names of tools.
-type namePattern struct{ glob, wide string }
+type namePattern struct {
+	glob, wide string
+	// prefix and widePrefix are what every match begins with.
+	prefix, widePrefix string
+}
 
 func parseNamePattern(p string) (namePattern, error) {
 	if _, err := path.Match(p, ""); err != nil {
 		return namePattern{}, fmt.Errorf("want a glob, got %q", p)
 	}
-	return namePattern{glob: p, wide: fold(p)}, nil
+	n := namePattern{glob: p, wide: fold(p)}
+	n.prefix, n.widePrefix = beforeWildcard(n.glob), beforeWildcard(n.wide)
+	return n, nil
 }
 
-func (p namePattern) allows(name string) bool {
+func beforeWildcard(glob string) string {
+	if i := strings.IndexAny(glob, `*?[\`); i >= 0 {
+		return glob[:i]
+	}
+	return glob
+}
+
+func (p *namePattern) allows(name string) bool {
+	if !strings.HasPrefix(name, p.prefix) {
+		return false
+	}
 	ok, err := path.Match(p.glob, name)
 	return err == nil && ok
 }
 
-func (p namePattern) touches(name string) bool {
-	ok, err := path.Match(p.wide, fold(name))
-	return p.allows(name) || err == nil && ok
+// touches is given the name folded, too.
+func (p *namePattern) touches(name, wide string) bool {
+	if p.allows(name) {
+		return true
+	}
+	if !strings.HasPrefix(wide, p.widePrefix) {
+		return false
+	}
+	ok, err := path.Match(p.wide, wide)
+	return err == nil && ok
 }

@@ -24,7 +24,15 @@ func Join(words []Word) string {
 // String is the word as a shell would take it.
 func (w Word) String() string {
 	if w.Kind != Known || strings.ContainsRune(w.Text, AnyNumber) {
-		return strings.NewReplacer(string(AnyText), "*", string(AnyNumber), "#").Replace(w.Text)
+		return strings.Map(func(c rune) rune {
+			switch c {
+			case AnyText:
+				return '*'
+			case AnyNumber:
+				return '#'
+			}
+			return c
+		}, w.Text)
 	}
 	if w.Home || w.Text != "" && strings.Trim(w.Text, bareBytes) == "" {
 		return w.Text

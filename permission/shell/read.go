@@ -49,7 +49,7 @@ func Read(src string) (s Script) {
 	budget := maxNested
 	r := reader{src: src, script: &s, sink: &s.Commands, budget: &budget}
 	r.stmts(file.Stmts)
-	s.file = file
+	s.file, s.normal = file, &normal{}
 	markFirstChdir(file, &s)
 	return s
 }

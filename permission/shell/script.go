@@ -2,6 +2,7 @@ package shell
 
 import (
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -29,15 +30,27 @@ type Script struct {
 	// Commands may hold some of it nevertheless.
 	Opaque string
 
-	file *syntax.File
+	file   *syntax.File
+	normal *normal
+}
+
+// normal is made when it is asked for.
+type normal struct {
+	once sync.Once
+	text string
 }
 
 // Normal is the script in canonical spacing, the same for scripts that differ in
-// nothing but blanks. Empty when Opaque is set.
+// nothing but blanks. Empty when Opaque is set. It is safe for concurrent use.
 func (s *Script) Normal() string {
 	if s.Opaque != "" || s.file == nil {
 		return ""
 	}
+	s.normal.once.Do(func() { s.normal.text = s.print() })
+	return s.normal.text
+}
+
+func (s *Script) print() string {
 	var b strings.Builder
 	if err := syntax.NewPrinter().Print(&b, s.file); err != nil {
 		return ""

@@ -1,0 +1,102 @@
+package policy
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+)
+
+// The index gives the rules that a look at each would.
+func TestRulesByTool(t *testing.T) {
+	var c Config
+	tools := []string{"*", "bash", "read", "write", "edit", "delete", "move", "list", "glob", "grep", "notebook-edit", "view-image", "web-fetch", "mcp", "todo", "strange-tool"}
+	for range 3 {
+		for _, tool := range tools {
+			c.Rules = append(c.Rules, RuleConfig{Deny: tool}, RuleConfig{Ask: tool}, RuleConfig{Allow: tool})
+		}
+	}
+	c.Rules = append(c.Rules, RuleConfig{Deny: "mcp/github/get"}, RuleConfig{Allow: "mcp(github/*)"})
+	p, err := Compile(c, testEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range append(tools, "mcp/github/get", "mcp/x", "never-named", "", "plan") {
+		for kind, list := range map[Verdict][]*Rule{Deny: p.deny, Ask: p.ask, Allow: p.allow} {
+			want := slices.DeleteFunc(slices.Clone(list), func(r *Rule) bool { return !r.covers(tool) })
+			if got := p.things(kind, tool); !slices.Equal(got, want) {
+				t.Errorf("%s rules about %q are %d, want %d", kind, tool, len(got), len(want))
+			}
+		}
+	}
+}
+
+// What tells most paths apart is in every path that the glob matches.
+func TestNeeded(t *testing.T) {
+	for glob, want := range map[string]string{
+		"**/.env*": ".env", "a/**": "a", "src/*.go": "src", "**/node_modules/**": "node_modules", "*": "", "**": "",
+		"x[ab]c": "", "src/x{a,b}": "src", `a\*b`: "", "": "", "dir/long/[a]/longer": "long",
+	} {
+		if got := needed(glob); got != want {
+			t.Errorf("needed(%q) = %q, want %q", glob, got, want)
+		}
+	}
+	for _, tt := range []struct{ glob, name string }{
+		{"a/**", "a"}, {"**/a/**/b", "a/b"}, {"x/{y,z}/w*", "x/z/w"}, {"[ab]c", "ac"}, {`a\{b`, "a{b"},
+	} {
+		if !matchGlob(tt.glob, tt.name) {
+			t.Fatalf("%q does not match %q", tt.glob, tt.name)
+		}
+		p := pathPattern{glob: tt.glob, wide: tt.glob, need: needed(tt.glob), wideNeed: needed(tt.glob)}
+		if !p.match(tt.name) || !p.touches(place{wide: []string{"/" + tt.name}}, &Analysis{}) {
+			t.Errorf("the pattern %q does not match %q", tt.glob, tt.name)
+		}
+	}
+}
+
+// Links are found wherever they stand, however much of a path is known already.
+func TestResolveWithKnownLinks(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("links need a privilege there")
+	}
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(root, "a/b/c/d/e")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{
+		"a/l1": "b/c", "a/b/c/up": "../..", "a/b/c/d/abs": root + "/a/b", "a/b/c/d/e/gone": "nowhere/x", "a/b/c/d/e/loop": "loop",
+	} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	paths := []string{
+		"a/b/c/d/e", "a/b/c/d/e/f/g", "a/l1/d/e", "a/b/c/up/b/c/d", "a/b/c/d/abs/c/d/e", "a/b/c/d/e/gone", "a/b/c/d/e/gone/y",
+		"a/b/c/d/e/loop", "a/l1/../b/c/d", "a/b/c/d/e/../../d/abs/c", "a/b//c/./d", "nothing/at/all/here",
+	}
+	known := Env{links: &links{}}
+	for _, p := range append(paths, paths...) { // the second time all is known
+		p = root + "/" + p
+		want, wantWhy := Env{}.resolve(p)
+		if got, why := known.resolve(p); got != want || why != wantWhy {
+			t.Errorf("resolve(%q) = %q, %q, want %q, %q", p, got, why, want, wantWhy)
+		}
+		if real, err := filepath.EvalSymlinks(p); err == nil && want != path.Clean(real) {
+			t.Errorf("resolve(%q) = %q, want %q", p, want, real)
+		}
+	}
+	many := &links{}
+	for i := range 3 * maxKnownLinks {
+		many.read(fmt.Sprintf("%s/%d", root, i))
+	}
+	if len(many.known) > maxKnownLinks {
+		t.Errorf("%d links are remembered, want %d at most", len(many.known), maxKnownLinks)
+	}
+}

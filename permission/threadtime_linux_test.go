@@ -1,0 +1,16 @@
+package permission
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// threadTime is what this thread has used of a processor.
+func threadTime() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
