@@ -33,6 +33,8 @@ type Config struct {
 	Environ []string
 	// Title is a person's name for the session, may be empty.
 	Title string
+	// Parent and Origin say what the session is branched off, see Branch.
+	Parent, Origin string
 	// Control is what starts the session, for its first session-control-changed.
 	// Empty writes none.
 	Control contract.ClientType

@@ -17,12 +17,13 @@ import (
 
 // fakeAdapter speaks a language of words, so that a test can play the agent:
 //
-//	host -> agent: open, prompt TEXT, steer TEXT, abort, answer KEY DECISION, configure MODEL, close
-//	agent -> host: opened NATIVE, refused MESSAGE, text T, start CALL, end CALL, ask CALL KEY, withdraw KEY,
-//	               done STATUS, delta T, configured ID, sub ID, stop WHY, turn (one of its own)
+//	host -> agent: open, prompt TEXT, steer TEXT, abort, answer KEY DECISION, configure MODEL, op ID NAME PARAMS, close
+//	agent -> host: opened NATIVE, refused MESSAGE, text T, says ORIGIN T, start CALL, end CALL, ask CALL KEY, withdraw KEY,
+//	               done STATUS, delta T, configured ID, result ID JSON, sub ID, stop WHY, turn (one of its own)
 type fakeAdapter struct {
 	steer    bool
 	lazyTurn bool // the turn starts with the agent's "turn", not with the prompt
+	moves    bool // it can rewind and fork
 }
 
 func (fakeAdapter) Name() string { return "fake" }
@@ -31,7 +32,11 @@ func (fakeAdapter) Describe() adapters.Description {
 }
 
 func (fakeAdapter) Launch(r adapters.LaunchRequest) (adapters.Launch, error) {
-	return adapters.Launch{Argv: []string{"fake", "--resume=" + r.Options.Resume}}, nil
+	resume := "--resume=" + r.Options.Resume
+	if r.Options.ForkAt != "" {
+		resume += "@" + r.Options.ForkAt
+	}
+	return adapters.Launch{Argv: []string{"fake", resume}}, nil
 }
 
 func (f fakeAdapter) NewProtocol(adapters.SessionInfo) adapters.Protocol {
@@ -47,10 +52,14 @@ type fakeProtocol struct {
 }
 
 func (p *fakeProtocol) Capabilities() []session.Capability {
+	var caps []session.Capability
 	if p.adapter.steer {
-		return []session.Capability{session.CapSteer}
+		caps = append(caps, session.CapSteer)
 	}
-	return nil
+	if p.adapter.moves {
+		caps = append(caps, session.CapRewind, session.CapFork)
+	}
+	return caps
 }
 
 func writeWords(words ...string) [][]byte { return [][]byte{[]byte(strings.Join(words, " ") + "\n")} }
@@ -81,6 +90,11 @@ func (p *fakeProtocol) Submit(_ time.Time, c adapters.Command) (adapters.Step, e
 		return adapters.Step{Write: writeWords("answer", c.Ask, string(c.Decision))}, nil
 	case adapters.Configure:
 		return adapters.Step{Write: writeWords("configure", c.ID, c.Model)}, nil
+	case adapters.Op:
+		if c.Name == "stash" || c.Name == "nothing" {
+			break
+		}
+		return adapters.Step{Write: writeWords("op", c.ID, c.Name, string(c.Params))}, nil
 	case adapters.Close:
 		return adapters.Step{Write: writeWords("close")}, nil
 	}
@@ -111,6 +125,12 @@ func (p *fakeProtocol) Receive(_ time.Time, f adapters.Frame) (adapters.Step, er
 		return adapters.Step{Done: []adapters.Outcome{{ID: openID, Err: &contract.Error{Code: contract.CodeSessionNotFound, Message: "no such session"}}}}, nil
 	case "text":
 		return emit(contract.Text{Text: rest})
+	case "says":
+		return adapters.Step{Emit: []adapters.Draft{{Origin: arg, Event: contract.Text{Text: more}}}}, nil
+	case "result":
+		return adapters.Step{Done: []adapters.Outcome{{ID: arg, Result: jsontext.Value(more)}}}, nil
+	case "failed":
+		return adapters.Step{Done: []adapters.Outcome{{ID: arg, Err: &contract.Error{Code: contract.CodeAgentError, Message: more}}}}, nil
 	case "delta":
 		return adapters.Step{Live: []adapters.Delta{{Text: rest}}}, nil
 	case "start":

@@ -145,10 +145,11 @@ func writeFiles(dir string, files []adapters.LaunchFile) error {
 	return nil
 }
 
-// opened takes the outcome of the handshake.
-func (s *Session) opened(o adapters.Outcome) {
+// opened takes the outcome of the handshake. It reports whether that is the last
+// word: an agent that is started at once in another way has another handshake.
+func (s *Session) opened(o adapters.Outcome) bool {
 	if s.state != opening {
-		return
+		return true
 	}
 	s.alarm.clear(alarmStart)
 	if o.Err == nil {
@@ -157,16 +158,22 @@ func (s *Session) opened(o adapters.Outcome) {
 		s.meta.NativeOpened = now().UnixMilli()
 		s.saveMeta()
 		s.log.Info("session open", "session", s.cfg.ID, "native", s.meta.Facts.NativeSession)
-		return
+		s.followUp = append(s.followUp, s.moved)
+		return true
+	}
+	if s.takeBack(o.Err) {
+		s.replaceChild()
+		return false
 	}
 	if s.forgotten(o.Err) {
 		s.stopChild() // and exited starts a new one
-		return
+		return true
 	}
 	s.meta.OpenError = o.Err
 	s.service(contract.ServiceError, o.Err.Code, "The agent's session could not be opened: "+o.Err.Message)
 	s.failQueue()
 	s.stop()
+	return true
 }
 
 // forgotten reports whether an agent that was started again does not know its
@@ -176,7 +183,8 @@ func (s *Session) forgotten(cause *contract.Error) bool {
 	if s.restart == 0 || s.cfg.Options.Resume == "" || cause.Code != contract.CodeSessionNotFound {
 		return false
 	}
-	s.cfg.Options.Resume, s.meta.Facts.NativeSession = "", ""
+	s.cfg.Options.Resume, s.cfg.Options.ForkAt, s.meta.Facts.NativeSession = "", "", ""
+	s.meta.Rewinds = nil
 	s.service(contract.ServiceNotice, cause.Code, "The agent had not saved its session when it ended; it starts anew and does not know what was said before.")
 	s.anew = true
 	return true
@@ -185,7 +193,7 @@ func (s *Session) forgotten(cause *contract.Error) bool {
 // exited ends what the child left open and decides how it goes on.
 func (s *Session) exited() {
 	status := s.child.Exit()
-	status.Requested = s.state == closing
+	status.Requested = s.state == closing || s.state == replacing
 	s.frames, s.child = nil, nil
 	was := s.state
 	s.state = down
@@ -197,11 +205,15 @@ func (s *Session) exited() {
 	step := s.proto.Exit(now(), status)
 	s.apply(step)
 	s.settleTurn(status, was)
+	again := was == replacing
 	if was == opening && !s.anew {
-		s.failOpen(step, status)
+		again = s.failOpen(step, status)
 	}
 	cause := exitError(status)
 	for id, got := range s.waiting {
+		if again && id == openID {
+			continue // for the next one
+		}
 		delete(s.waiting, id)
 		got(adapters.Outcome{ID: id, Err: cause})
 	}
@@ -210,6 +222,8 @@ func (s *Session) exited() {
 	switch {
 	case was == closing || s.broken != nil:
 		s.end()
+	case again:
+		s.relaunch()
 	case was == opening && !s.anew:
 		s.failQueue()
 		s.end()
@@ -221,7 +235,7 @@ func (s *Session) exited() {
 // every prompt that was sent has its turn, and no turn stays open.
 func (s *Session) settleTurn(status adapters.ExitStatus, was state) {
 	end, cause := contract.TurnFailed, exitError(status)
-	if s.turn.aborting || was == closing {
+	if s.turn.aborting || was == closing || was == replacing {
 		end, cause = contract.TurnCancelled, nil
 	}
 	if s.stamper.Turn() != "" {
@@ -251,10 +265,11 @@ func exitError(status adapters.ExitStatus) *contract.Error {
 }
 
 // failOpen tells why the agent ended before its session was open: what the
-// Protocol makes of it, else how the process ended.
-func (s *Session) failOpen(step adapters.Step, status adapters.ExitStatus) {
+// Protocol makes of it, else how the process ended. It reports whether the agent
+// is to be started again at once.
+func (s *Session) failOpen(step adapters.Step, status adapters.ExitStatus) (again bool) {
 	if s.meta.OpenError != nil {
-		return
+		return false
 	}
 	s.meta.OpenError = exitError(status)
 	s.meta.OpenError.Code = contract.CodeStartFailed
@@ -263,11 +278,16 @@ func (s *Session) failOpen(step adapters.Step, status adapters.ExitStatus) {
 			s.meta.OpenError = o.Err
 		}
 	}
+	if s.takeBack(s.meta.OpenError) {
+		s.meta.OpenError = nil
+		return true
+	}
 	if s.forgotten(s.meta.OpenError) {
 		s.meta.OpenError = nil
-		return
+		return false
 	}
 	s.service(contract.ServiceError, s.meta.OpenError.Code, "The agent could not be started: "+s.meta.OpenError.Message)
+	return false
 }
 
 // revive starts an agent that died again, with its own session when it has one.
@@ -277,15 +297,21 @@ func (s *Session) revive() bool {
 		return false
 	}
 	s.restart++
-	if native := s.meta.Facts.NativeSession; native != "" {
-		s.cfg.Options.Resume, s.cfg.Options.Fork, s.cfg.Options.Continue = native, "", false
-	}
+	s.goOn()
 	if err := s.launch(context.Background()); err != nil {
 		s.service(contract.ServiceError, contract.CodeStartFailed, "The agent could not be started again: "+err.Error())
 		return false
 	}
 	s.service(contract.ServiceReconnect, "", "The agent was started again after its process had ended.")
 	return true
+}
+
+// goOn makes the next start one of the agent's own session, when it has one.
+func (s *Session) goOn() {
+	if native := s.meta.Facts.NativeSession; native != "" {
+		o := &s.cfg.Options
+		o.Resume, o.ForkAt, o.Fork, o.Continue = native, s.meta.cutAt(), "", false
+	}
 }
 
 // stop begins the end of the session. Further calls hurry nothing.

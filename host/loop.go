@@ -100,6 +100,7 @@ func (s *Session) apply(step adapters.Step) {
 	for _, d := range step.Emit {
 		s.emit(d)
 	}
+	s.taken(step.Emit)
 	for _, d := range step.Live {
 		s.live.delta(s.journal.End(), s.stamper, d)
 	}
@@ -170,8 +171,8 @@ func (s *Session) service(kind contract.ServiceKind, code contract.ErrorCode, te
 }
 
 func (s *Session) outcome(o adapters.Outcome) {
-	if o.ID == openID {
-		s.opened(o)
+	if o.ID == openID && !s.opened(o) {
+		return
 	}
 	if got := s.waiting[o.ID]; got != nil {
 		delete(s.waiting, o.ID)

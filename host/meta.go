@@ -27,6 +27,12 @@ type Meta struct {
 	Updated int64  `json:"updated"` // Unix ms
 	// NativeOpened is when the agent last made or opened its own session, Unix ms.
 	NativeOpened int64 `json:"nativeOpened,omitzero"`
+	// Parent is the session that this one was branched off, and Origin that of the
+	// last answer that both have; empty when it was not, or it is not known.
+	Parent string `json:"parent,omitzero"`
+	Origin string `json:"origin,omitzero"`
+	// Rewinds of the conversation, the oldest first.
+	Rewinds []Rewind `json:"rewinds,omitempty"`
 	// Facts are what the agent told.
 	Facts adapters.Facts `json:"facts"`
 	// OpenError is why the agent's session could not be opened.
@@ -40,6 +46,7 @@ func (m Meta) clone() Meta {
 	f.Models, f.Modes, f.Thinkings = slices.Clone(f.Models), slices.Clone(f.Modes), slices.Clone(f.Thinkings)
 	f.Commands, f.Agents = slices.Clone(f.Commands), slices.Clone(f.Agents)
 	f.Plan, f.AuthMethods = slices.Clone(f.Plan), slices.Clone(f.AuthMethods)
+	m.Rewinds = slices.Clone(m.Rewinds)
 	return m
 }
 
@@ -205,6 +212,6 @@ func List(stateDir string) ([]Meta, error) {
 func newMeta(cfg Config, at time.Time) Meta {
 	return Meta{
 		ID: cfg.ID, Agent: cfg.Adapter.Name(), Dir: cfg.Dir, Title: cfg.Title,
-		Created: at.UnixMilli(), Updated: at.UnixMilli(),
+		Parent: cfg.Parent, Origin: cfg.Origin, Created: at.UnixMilli(), Updated: at.UnixMilli(),
 	}
 }

@@ -142,6 +142,7 @@ func (s *Session) restoreMeta() error {
 	if s.meta.Title == "" {
 		s.meta.Title = old.Title
 	}
+	s.restoreBranch(old)
 	return nil
 }
 

@@ -1,8 +1,8 @@
 package host
 
 import (
+	"cmp"
 	"context"
-	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -61,8 +61,10 @@ type Session struct {
 	alarm   alarm
 	// followUp is what is to be done when the Step at hand is applied.
 	followUp []func()
-	// configuring counts the configurations that the agent has not answered.
-	configuring int
+	// held counts what prompts wait for: configurations and rewinds under way.
+	held int
+	// move is the rewind that the agent is being started again for, nil when none.
+	move *move
 	// shutting says that the child was told goodbye, gaveUp that it is being
 	// stopped because it cannot be worked with.
 	shutting, gaveUp bool
@@ -88,6 +90,8 @@ const (
 	opening
 	// open: prompts are taken.
 	open
+	// replacing: the child was told to go, and the next one is started at once.
+	replacing
 	// closing: the child was told to go.
 	closing
 	// over: the session has ended; nothing starts any more.
@@ -221,18 +225,6 @@ func (s *Session) begin(start func(done func(error))) (wait func(context.Context
 	}
 }
 
-// Op runs an agent-specific operation and returns its raw result.
-func (s *Session) Op(ctx context.Context, name string, params jsontext.Value) (jsontext.Value, error) {
-	var result jsontext.Value
-	err := s.await(ctx, func(done func(error)) {
-		s.command(adapters.Op{ID: s.commandID(), Name: name, Params: params}, func(o adapters.Outcome) {
-			result = o.Result
-			done(outcomeError(o))
-		}, done)
-	})
-	return result, err
-}
-
 // Configure changes the configuration and returns when the agent confirmed it.
 // bypassPermissions without the local opt-in is refused before the agent hears
 // of it, and the try is audited.
@@ -260,19 +252,31 @@ func (s *Session) beginConfigure(c adapters.Configure, in Input) (wait func(cont
 			return
 		}
 		c.ID = s.commandID()
-		s.configuring++
+		s.held++
 		over := func(err error) {
-			s.configuring--
+			s.held--
 			done(err)
 		}
 		s.command(c, func(o adapters.Outcome) {
 			if o.Err == nil {
+				s.keep(c)
 				s.setMode(c.Mode, by)
 				s.configured(in.Envelope)
 			}
 			over(outcomeError(o))
 		}, over)
 	}), nil
+}
+
+// keep makes a configuration that the agent confirmed that of its next starts.
+func (s *Session) keep(c adapters.Configure) {
+	o := &s.cfg.Options
+	o.Mode = cmp.Or(string(c.Mode), o.Mode)
+	o.Model = cmp.Or(c.Model, o.Model)
+	o.Thinking = cmp.Or(c.ThinkingLevel, o.Thinking)
+	if c.Sandbox != nil {
+		o.Sandbox = *c.Sandbox
+	}
 }
 
 // Meta is a snapshot of what is known about the session.
@@ -365,7 +369,7 @@ func (s *Session) waitOutcome(id string, got func(adapters.Outcome)) {
 }
 
 func (st state) String() string {
-	return [...]string{"not running", "starting", "ready", "stopping", "ended"}[st]
+	return [...]string{"not running", "starting", "ready", "being started again", "stopping", "ended"}[st]
 }
 
 // now is the clock of the loop. testing/synctest drives it in tests.

@@ -41,7 +41,7 @@ func (s *Session) pump() {
 			}
 			s.failQueue()
 		case open:
-			if s.configuring > 0 || s.gaveUp {
+			if s.held > 0 || s.gaveUp {
 				return // for what comes of it; for the agent that comes next
 			}
 			p := s.queue[0]
@@ -235,7 +235,7 @@ func (s *Session) abort() error {
 }
 
 func (s *Session) checkIdle() {
-	if len(s.idle) == 0 || len(s.turn.sent) > 0 || s.stamper.Turn() != "" || len(s.queue) > 0 || s.state == opening {
+	if len(s.idle) == 0 || len(s.turn.sent) > 0 || s.stamper.Turn() != "" || len(s.queue) > 0 || s.state == opening || s.state == replacing {
 		return
 	}
 	waiting := s.idle
