@@ -1,0 +1,118 @@
+//go:build !lite
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+)
+
+// Embedded is a NATS server in this process.
+type Embedded struct {
+	server *server.Server
+	conn   *nats.Conn
+}
+
+// EmbeddedOptions say where it keeps its files, and with whom it makes a cluster.
+type EmbeddedOptions struct {
+	// Dir is where everything is stored.
+	Dir string
+	// Sync makes every message be on the disk before it is acknowledged, and not only
+	// with the operating system: what a crash of the machine must not lose.
+	Sync bool
+	// Name, ClusterListen (host:port) and Peers (nats://host:port) make it a node of
+	// a cluster. Without ClusterListen nobody can connect to it.
+	Name          string
+	ClusterName   string
+	ClusterListen string
+	Peers         []string
+	// Logger gets the server's warnings and errors. Nil is silent.
+	Logger *slog.Logger
+}
+
+// StartEmbedded starts a server and connects to it within the process.
+func StartEmbedded(o EmbeddedOptions) (*Embedded, error) {
+	opts := &server.Options{
+		ServerName: o.Name, DontListen: true, NoSigs: true, NoLog: o.Logger == nil,
+		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync, DisableJetStreamBanner: true,
+		MaxPayload: 1 << 20,
+	}
+	if o.Name == "" {
+		opts.ServerName = "agenthost"
+	}
+	if o.ClusterListen != "" {
+		if err := o.cluster(opts); err != nil {
+			return nil, err
+		}
+	}
+	s, err := server.NewServer(opts)
+	if err != nil {
+		return nil, fmt.Errorf("starting the embedded server in %s: %w", o.Dir, err)
+	}
+	if o.Logger != nil {
+		s.SetLoggerV2(natsLogger{o.Logger}, false, false, false)
+	}
+	s.Start()
+	if !s.ReadyForConnections(15 * time.Second) {
+		s.Shutdown()
+		return nil, fmt.Errorf("the embedded server in %s is not ready after 15 s: is another relay using the directory?", o.Dir)
+	}
+	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Name("agenthost relay"), nats.MaxReconnects(-1))
+	if err != nil {
+		s.Shutdown()
+		return nil, fmt.Errorf("connecting to the embedded server: %w", err)
+	}
+	return &Embedded{server: s, conn: nc}, nil
+}
+
+func (o EmbeddedOptions) cluster(opts *server.Options) error {
+	listen, err := url.Parse("nats://" + o.ClusterListen)
+	if err != nil || listen.Port() == "" {
+		return fmt.Errorf("cluster address %q: want host:port", o.ClusterListen)
+	}
+	if opts.ServerName == "agenthost" {
+		return errors.New("a node of a cluster needs a name of its own")
+	}
+	var port int
+	if _, err := fmt.Sscanf(listen.Port(), "%d", &port); err != nil {
+		return fmt.Errorf("cluster address %q: want a port number", o.ClusterListen)
+	}
+	opts.Cluster = server.ClusterOpts{Name: o.ClusterName, Host: listen.Hostname(), Port: port}
+	if opts.Cluster.Name == "" {
+		opts.Cluster.Name = "agenthost"
+	}
+	for _, p := range o.Peers {
+		u, err := url.Parse(p)
+		if err != nil || u.Host == "" {
+			return fmt.Errorf("peer %q: want nats://host:port", p)
+		}
+		opts.Routes = append(opts.Routes, u)
+	}
+	return nil
+}
+
+// Conn is the connection to the server. It ends with it.
+func (e *Embedded) Conn() *nats.Conn { return e.conn }
+
+// Close stops the server when what it has is stored.
+func (e *Embedded) Close() {
+	e.conn.Close()
+	e.server.Shutdown()
+	e.server.WaitForShutdown()
+}
+
+// natsLogger gives the server's words to slog.
+type natsLogger struct{ log *slog.Logger }
+
+func (l natsLogger) Noticef(format string, v ...any) { l.log.Debug(fmt.Sprintf(format, v...)) }
+func (l natsLogger) Warnf(format string, v ...any)   { l.log.Warn(fmt.Sprintf(format, v...)) }
+func (l natsLogger) Fatalf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
+func (l natsLogger) Errorf(format string, v ...any)  { l.log.Error(fmt.Sprintf(format, v...)) }
+func (l natsLogger) Debugf(string, ...any)           {}
+func (l natsLogger) Tracef(string, ...any)           {}
