@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -314,11 +313,11 @@ func TestReadIsBounded(t *testing.T) {
 		"ssh " + strings.Repeat("'eval a' ", 5000), "echo {" + strings.Repeat("a,", 900) + "}{" + strings.Repeat("b,", 900) + "}", "echo {1..1000000000}",
 		strings.Repeat("ssh ", 2000), strings.Repeat("make A='b c' ", 400), "sudo " + strings.Repeat("-u x ", 5000) + "a",
 	} {
-		start := time.Now()
-		Read(s)
-		// The limit is far from the usual, for busy machines.
-		if d := time.Since(start); d > 10*time.Second {
-			t.Errorf("Read(%.40q…, %d bytes) took %s", s, len(s), d)
+		// Work that grew faster than the input would show in what it allocates: a
+		// clock says more about the machine.
+		allocs := testing.AllocsPerRun(1, func() { Read(s) })
+		if limit := 10_000 + 40*float64(len(s)); allocs > limit {
+			t.Errorf("Read(%.40q…, %d bytes) allocates %.0f times, want at most %.0f", s, len(s), allocs, limit)
 		}
 	}
 }
