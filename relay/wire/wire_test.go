@@ -47,6 +47,27 @@ func TestMethods(t *testing.T) {
 	}
 }
 
+// Every method has its shape, and a shape of a name that no method has is a mistake.
+func TestShapes(t *testing.T) {
+	shapes := Shapes()
+	if len(shapes) != len(Methods()) {
+		t.Fatalf("%d shapes, %d methods", len(shapes), len(Methods()))
+	}
+	for i, m := range Methods() {
+		if shapes[i].Name != m.Name || shapes[i].Params == nil || m.Notification && shapes[i].Result != nil {
+			t.Errorf("shape %d is %+v, want that of %s", i, shapes[i], m.Name)
+		}
+		if Ordered(m.Name) != (m.From == PartyHost) {
+			t.Errorf("Ordered(%s) = %t", m.Name, Ordered(m.Name))
+		}
+	}
+	for _, p := range Pushes() {
+		if p.Params == nil || p.Result != nil {
+			t.Errorf("push %+v", p)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	rpc := map[int64]bool{}
 	for _, c := range Codes() {
