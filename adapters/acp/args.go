@@ -42,11 +42,30 @@ func (p *Protocol) argsOf(c *call, input rawjson.Value, paths []string) jsontext
 			extra = append(extra, member{"paths", stringList(paths)})
 		}
 	case "web-fetch":
-		if url := urlPattern().FindString(c.title); url != "" && !input.Get("url").Given() {
-			extra = append(extra, member{"url", rawjson.AppendString(nil, url)})
+		if list := titleURLs(c.title); len(list) > 0 && !input.Get("url").Given() && !input.Get("urls").Given() {
+			extra = append(extra, member{"url", rawjson.AppendString(nil, list[0])})
+			if len(list) > 1 {
+				extra = append(extra, member{"urls", stringList(list)})
+			}
 		}
 	}
 	return withMembers(input, extra)
+}
+
+// titleURLs are all URLs of a title, each once: what the call is about, where its
+// input does not tell. Of a title that was cut the end is not known, so it tells
+// nothing.
+func titleURLs(title string) []string {
+	if t := strings.TrimRight(title, "\"')]} \t\n"); strings.HasSuffix(t, "…") || strings.HasSuffix(t, "...") {
+		return nil
+	}
+	var out []string
+	for _, u := range urlPattern().FindAllString(title, -1) {
+		if u = strings.TrimRight(u, ".,;:!?)]}"); !slices.Contains(out, u) {
+			out = append(out, u)
+		}
+	}
+	return out
 }
 
 // pathNames are the members that policies read a path from.

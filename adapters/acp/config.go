@@ -244,6 +244,14 @@ type configParams struct {
 	Value     any    `json:"value"`
 }
 
+// booleanParams are configParams of an option that is on or off.
+type booleanParams struct {
+	SessionID string `json:"sessionId"`
+	ConfigID  string `json:"configId"`
+	Type      string `json:"type"`
+	Value     bool   `json:"value"`
+}
+
 // configure changes mode, model and thinking level, one after the other.
 func (p *Protocol) configure(c adapters.Configure) error {
 	if p.phase != ready {

@@ -209,3 +209,44 @@ func TestStartModeOfTheUsersSettings(t *testing.T) {
 		t.Errorf("%d changes of the mode of an agent without a default mode", n)
 	}
 }
+
+// TestAllowAllIsSwitchedOff: what the agent's own settings allow beside the mode is
+// off before the first prompt, or the session does not open.
+func TestAllowAllIsSwitchedOff(t *testing.T) {
+	boolean := strings.Replace(allOptions, `"category":"permissions","type":"boolean","currentValue":false`, `"category":"permissions","type":"boolean","currentValue":true`, 1)
+	choice := `"configOptions":[{"id":"allow_all","category":"permissions","type":"select","currentValue":"on","options":[{"value":"on","name":"On"},{"value":"off","name":"Off"}]}]`
+	for options, want := range map[string]string{boolean: `"type":"boolean","value":false`, choice: `"value":"off"`} {
+		begin := func(o adapters.Options) *bench {
+			b := newBench(t, fake, o)
+			b.submit(adapters.Open{ID: "open"})
+			b.result(b.last("initialize"), `{"protocolVersion":1}`)
+			b.result(b.last("session/new"), `{"sessionId":"s",`+options+`}`)
+			return b
+		}
+		b := begin(adapters.Options{})
+		if b.opened() {
+			t.Fatal("open while everything is allowed")
+		}
+		m := b.last("session/set_config_option")
+		if m.Params.Get("configId").Text() != "allow_all" || !strings.Contains(string(m.Params), want) {
+			t.Errorf("sends %s, want %s", m.Params, want)
+		}
+		b.result(m, `{}`)
+		if !b.opened() || b.done[0].Err != nil {
+			t.Errorf("outcome %+v, want it open", b.done)
+		}
+		b = begin(adapters.Options{})
+		b.fail(b.last("session/set_config_option"), `{"code":-32603,"message":"no"}`)
+		if o := b.done; len(o) != 1 || o[0].Err == nil {
+			t.Errorf("refused: outcome %+v, want an error", o)
+		}
+		b = begin(adapters.Options{})
+		b.result(b.last("session/set_config_option"), `{`+options+`}`)
+		if o := b.done; len(o) != 1 || o[0].Err == nil {
+			t.Errorf("answered and not done: outcome %+v, want an error", o)
+		}
+		if b = begin(adapters.Options{AllowBypass: true}); !b.opened() {
+			t.Error("a person opted in, and the session waits")
+		}
+	}
+}

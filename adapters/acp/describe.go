@@ -104,6 +104,9 @@ func (p *Protocol) titleOf(c *call, t Tool) string {
 		}
 	case "web-fetch":
 		title = words("Fetch", present.CodeCut(first("url"), code))
+		if more := elements(args.Get("urls")) - 1; more > 0 && title != "" {
+			title += fmt.Sprintf(" and %d more", more)
+		}
 	case "web-search":
 		title = words("Search the web for", present.CodeCut(pattern, code))
 	case "task":
@@ -116,6 +119,14 @@ func (p *Protocol) titleOf(c *call, t Tool) string {
 		return own
 	}
 	return present.Title(present.Escape(strings.ToUpper(t.Name[:1]) + t.Name[1:]))
+}
+
+func elements(list rawjson.Value) int {
+	n := 0
+	for range list.Elements() {
+		n++
+	}
+	return n
 }
 
 // words joins a verb and its object; without an object there is no title.

@@ -38,7 +38,13 @@ func TestNames(t *testing.T) {
 	gem.Quirks.NameFromID = "__"
 	own := fake
 	own.Quirks.Tools = map[string]string{"frobnicate": "edit"}
-	mcp := adapters.Options{MCPServers: []adapters.MCPServer{{Name: "git hub", Command: "x"}, {Name: "db", Command: "x"}}}
+	servers := func(names ...string) (o adapters.Options) {
+		for _, n := range names {
+			o.MCPServers = append(o.MCPServers, adapters.MCPServer{Name: n, Command: "x"})
+		}
+		return o
+	}
+	mcp := servers("git hub", "db")
 	for _, c := range []struct {
 		spec   AgentSpec
 		o      adapters.Options
@@ -55,6 +61,16 @@ func TestNames(t *testing.T) {
 		{fake, adapters.Options{}, call1(`"name":"mcp__git_hub__get_issue"`), "mcp/git_hub/get_issue", "mcp__git_hub__get_issue"},
 		{opencode(), mcp, call1(`"name":"db_query"`), "mcp/db/query", "db_query"},
 		{fake, mcp, call1(`"name":"database_query"`), "database-query", "database_query"},
+		// A name that two servers could have is nobody's.
+		{fake, servers("git", "git_hub"), call1(`"name":"git_hub_issues"`), "git-hub-issues", "git_hub_issues"},
+		{fake, servers("git_hub", "git"), call1(`"name":"mcp_git_hub_issues"`), "mcp-git-hub-issues", "mcp_git_hub_issues"},
+		{fake, servers("git", "git_hub"), call1(`"name":"git_log"`), "mcp/git/log", "git_log"},
+		{fake, servers("git", "git"), call1(`"name":"git_log"`), "mcp/git/log", "git_log"},
+		{fake, servers("git", "git_hub"), call1(`"name":"mcp__git__hub_issues"`), "mcp/git/hub_issues", "mcp__git__hub_issues"},
+		{fake, servers("git", "git__hub"), call1(`"name":"mcp__git__hub__issues"`), "mcp-git-hub-issues", "mcp__git__hub__issues"},
+		{fake, servers("git__hub"), call1(`"name":"mcp__git__hub__issues"`), "mcp/git__hub/issues", "mcp__git__hub__issues"},
+		{fake, adapters.Options{}, call1(`"name":"mcp__git__hub__issues"`), "mcp-git-hub-issues", "mcp__git__hub__issues"},
+		{fake, adapters.Options{}, call1(`"name":"mcp__git___x"`), "mcp-git-x", "mcp__git___x"},
 		{fake, adapters.Options{}, call1(`"name":"SomeFancyTool2"`), "some-fancy-tool2", "SomeFancyTool2"},
 		{fake, adapters.Options{}, call1(`"name":"Ünï cödé!"`), "ünï-cödé", "Ünï cödé!"},
 		{fake, adapters.Options{}, call1(`"name":"!!!"`), "other", "!!!"},
@@ -96,6 +112,12 @@ func TestArgs(t *testing.T) {
 		{fake, call1(`"kind":"move","title":"x","rawInput":{"source":"/w/a","destination":"/w/b"}`), `{"source":"/w/a","destination":"/w/b","path":"/w/a","paths":["/w/a","/w/b"]}`},
 		{fake, call1(`"kind":"edit","title":"x","rawInput":{"filepath":"/w/a","from":"text","to":"other"}`), `{"filepath":"/w/a","from":"text","to":"other","path":"/w/a"}`},
 		{fake, call1(`"kind":"fetch","title":"GET https://x.example/a?b=1"`), `{"url":"https://x.example/a?b=1"}`},
+		// Every address is a subject of the policy; of a title that was cut not all are known.
+		{fake, call1(`"kind":"fetch","title":"Compare https://a.example/x, http://b.example and https://a.example/x."`), `{"url":"https://a.example/x","urls":["https://a.example/x","http://b.example"]}`},
+		{fake, call1(`"kind":"fetch","title":"Fetch \"https://a.example and https://b.exam...\""`), `{}`},
+		{fake, call1(`"kind":"fetch","title":"Fetch https://a.exam…"`), `{}`},
+		{fake, call1(`"kind":"fetch","title":"https://b.example","rawInput":{"url":"https://a.example"}`), `{"url":"https://a.example"}`},
+		{fake, call1(`"kind":"fetch","title":"https://b.example","rawInput":{"urls":["https://a.example"]}`), `{"urls":["https://a.example"]}`},
 		{fake, call1(`"kind":"other","title":"x","rawInput":"just text"`), `{"input":"just text"}`},
 		{fake, call1(`"kind":"other","title":"x","rawInput":null`), `{}`},
 	} {

@@ -143,20 +143,37 @@ func (p *Protocol) named(c *call) string {
 
 // mcpName recognises the tools of MCP servers: mcp__server__tool as Claude, qwen
 // and others have it, server_tool and server-tool for servers that we configured.
-func (p *Protocol) mcpName(native string) (string, bool) {
-	if rest, ok := strings.CutPrefix(native, "mcp__"); ok {
-		if server, tool, ok := strings.Cut(rest, "__"); ok && server != "" && tool != "" {
-			return "mcp/" + server + "/" + tool, true
+// Where a name can be split in more than one way (the servers "git" and "git_hub")
+// none is taken: a rule for one server must not speak of another's tool.
+func (p *Protocol) mcpName(native string) (name string, ok bool) {
+	if rest, ok := strings.CutPrefix(native, "mcp/"); ok {
+		if server, tool, ok := strings.Cut(rest, "/"); ok && server != "" && tool != "" {
+			return native, true
 		}
 	}
 	for _, s := range p.info.Options.MCPServers {
-		for _, prefix := range []string{"mcp_" + s.Name + "_", s.Name + "__", s.Name + "_", s.Name + "-", s.Name + "/"} {
-			if tool, ok := strings.CutPrefix(native, prefix); ok && tool != "" && s.Name != "" {
-				return "mcp/" + s.Name + "/" + tool, true
+		for _, prefix := range []string{"mcp__" + s.Name + "__", "mcp_" + s.Name + "_", s.Name + "__", s.Name + "_", s.Name + "-", s.Name + "/"} {
+			tool, cut := strings.CutPrefix(native, prefix)
+			if !cut || tool == "" || s.Name == "" {
+				continue
+			}
+			if ok && !strings.HasPrefix(name, "mcp/"+s.Name+"/") {
+				return hyphenated(native), true
+			}
+			if !ok { // the longest mark comes first
+				name, ok = "mcp/"+s.Name+"/"+tool, true
 			}
 		}
 	}
-	return "", false
+	if ok {
+		return name, true
+	}
+	rest, ok := strings.CutPrefix(native, "mcp__")
+	mark := strings.Index(rest, "__")
+	if !ok || mark <= 0 || mark+2 == len(rest) || strings.LastIndex(rest, "__") != mark {
+		return "", false
+	}
+	return "mcp/" + rest[:mark] + "/" + rest[mark+2:], true
 }
 
 // hyphenated is a native name in lower case with hyphens: someTool, some_tool and

@@ -319,7 +319,7 @@ func (p *Protocol) applyOptions() {
 			return
 		}
 		if len(changes) == 0 {
-			p.opened()
+			p.askAgain()
 			return
 		}
 		c := changes[0]

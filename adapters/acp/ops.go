@@ -169,12 +169,7 @@ func (p *Protocol) configOp(c adapters.Op, params rawjson.Value) error {
 	}
 	request := configParams{p.session, id, jsontext.Value(value.Clean())}
 	if option.Get("type").Text() == "boolean" {
-		p.setOption(c, struct {
-			SessionID string `json:"sessionId"`
-			ConfigID  string `json:"configId"`
-			Type      string `json:"type"`
-			Value     bool   `json:"value"`
-		}{p.session, id, "boolean", value.True()})
+		p.setOption(c, booleanParams{p.session, id, "boolean", value.True()})
 		return nil
 	}
 	if value.Kind() != rawjson.String {

@@ -61,13 +61,39 @@ func (p *Protocol) usageAnswer(result rawjson.Value) {
 	if ok && !t.zero() { // zeros mean cancelled or handed over, not free
 		p.usage.answer, p.usage.hasAnswer = t, true
 	}
-	var most int64 = -1
-	for m := range quota.Get("model_usage").Elements() {
-		n, _ := m.Get("token_count", "totalTokens").Int()
-		if n > most && m.Get("model").Text() != "" {
-			most, p.usage.model = n, m.Get("model").Text()
+	if model := mainModel(quota.Get("model_usage")); model != "" {
+		p.usage.model = model
+	}
+}
+
+// mainModel is the model that did most of a turn. Gemini CLI counts a part of the
+// requests of one model under the alias that chose it: an alias is taken only when
+// there is nothing else.
+func mainModel(list rawjson.Value) string {
+	alias := func(model string) bool { return model == "auto" || model == "default" }
+	best, most := "", int64(-1)
+	for m := range list.Elements() {
+		model := m.Get("model").Text()
+		n := countedTokens(m.Get("token_count"))
+		if model == "" || alias(model) && best != "" && !alias(best) {
+			continue
+		}
+		if n > most || alias(best) && !alias(model) {
+			best, most = model, n
 		}
 	}
+	return best
+}
+
+// countedTokens is the total of a count, which codex-acp and claude-agent-acp tell
+// and Gemini CLI does not.
+func countedTokens(v rawjson.Value) int64 {
+	if n, ok := v.Get("totalTokens").Int(); ok {
+		return n
+	}
+	in, _ := v.Get("input_tokens").Int()
+	out, _ := v.Get("output_tokens").Int()
+	return in + out
 }
 
 // usageChunk takes the counts that qwen sends after each model request.

@@ -146,11 +146,24 @@ func TestCostOfEarlierSession(t *testing.T) {
 	}
 }
 
+// TestModelThatAnswered: the model that did most of the turn, however its tokens are
+// counted, and by its own name.
 func TestModelThatAnswered(t *testing.T) {
-	b := plain(t)
-	b.prompt()
-	b.result(b.last("session/prompt"), `{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":3,"output_tokens":1},"model_usage":[{"model":"small","token_count":{"totalTokens":1}},{"model":"large","token_count":{"totalTokens":9}}]}}}`)
-	if m := b.drafts[len(b.drafts)-1].Event.(contract.TurnEnd).Model; m != "large" {
-		t.Errorf("model %q, want large", m)
+	for usage, want := range map[string]string{
+		`{"model":"small","token_count":{"totalTokens":1}},{"model":"large","token_count":{"totalTokens":9}}`:                                              "large",
+		`{"model":"large","token_count":{"totalTokens":9}},{"model":"small","token_count":{"totalTokens":1}}`:                                              "large",
+		`{"model":"small","token_count":{"input_tokens":10,"output_tokens":1}},{"model":"large","token_count":{"input_tokens":10,"output_tokens":9}}`:      "large",
+		`{"model":"gemini-3.8-flash","token_count":{"input_tokens":10,"output_tokens":1}},{"model":"auto","token_count":{"input_tokens":90}}`:              "gemini-3.8-flash",
+		`{"model":"auto","token_count":{"input_tokens":90}},{"model":"gemini-3.8-flash","token_count":{"input_tokens":10}},{"model":"b","token_count":{}}`: "gemini-3.8-flash",
+		`{"model":"auto","token_count":{"input_tokens":9}}`:                                                                                                "auto",
+		`{"model":"only"}`:                  "only",
+		`{"token_count":{"totalTokens":9}}`: "",
+	} {
+		b := plain(t)
+		b.prompt()
+		b.result(b.last("session/prompt"), `{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":3,"output_tokens":1},"model_usage":[`+usage+`]}}}`)
+		if m := b.drafts[len(b.drafts)-1].Event.(contract.TurnEnd).Model; m != want {
+			t.Errorf("%s: model %q, want %q", usage, m, want)
+		}
 	}
 }

@@ -93,7 +93,7 @@ func mcpInput(call rawjson.Value) rawjson.Value {
 var mcpTitle = pattern(`^(\S+) \((\S+) MCP Server\)$`)
 
 // mcpName tells server and tool apart, which the tool's own name does not, as
-// mcp__SERVER__TOOL. The title of a call tells them, unless the call has an input
+// mcp/SERVER/TOOL. The title of a call tells them, unless the call has an input
 // "command": that is its title then, and could name any server. It is empty when
 // it is not certain.
 func mcpName(native, title string, input rawjson.Value) string {
@@ -102,10 +102,10 @@ func mcpName(native, title string, input rawjson.Value) string {
 		return ""
 	}
 	tool, server := m[1], m[2]
-	if native != "mcp_"+server+"_"+tool || strings.Contains(server, "__") {
+	if native != "mcp_"+server+"_"+tool || strings.Contains(server, "/") {
 		return ""
 	}
-	return "mcp__" + server + "__" + tool
+	return "mcp/" + server + "/" + tool
 }
 
 // firstText is the first text in a call's content.

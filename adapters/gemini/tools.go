@@ -109,15 +109,16 @@ func describeTool(t *acp.Tool) {
 }
 
 // describeFetch separates the two forms of web_fetch. A prompt can hold many URLs
-// and its title shows a hundred characters of it: taking the first URL for the
-// subject would let a rule about one site allow another.
+// and its title shows a hundred characters of it; the model's service may follow
+// what is no URL in it. So the call has no address: no rule about a site can allow
+// it, and one that denies a site holds it up.
 func describeFetch(t *acp.Tool) {
 	if m := fetched().FindStringSubmatch(t.NativeTitle); m != nil {
 		t.Args = set(t.Args, "url", m[1])
 		return
 	}
 	prompt := strings.Trim(strings.TrimPrefix(t.NativeTitle, promptPrefix), `"`)
-	t.Args = set(without(t.Args, "url"), "prompt", prompt)
+	t.Args = set(without(without(t.Args, "url"), "urls"), "prompt", prompt)
 	t.Title = "Fetch what a prompt names"
 	t.Description = present.Escape(prompt)
 }
