@@ -163,7 +163,11 @@ func (claudeDialect) request(m jsonrpc.Message) ([]adapters.Command, bool) {
 	case "set_model":
 		return []adapters.Command{adapters.Configure{Model: m.Params.Get("model").Text()}}, false
 	case "set_max_thinking_tokens":
-		return []adapters.Command{adapters.Configure{ThinkingLevel: string(m.Params.Get("max_thinking_tokens").Clean())}}, false
+		level := "default" // null takes the limit away
+		if n := m.Params.Get("max_thinking_tokens"); n.Given() {
+			level = string(n.Clean())
+		}
+		return []adapters.Command{adapters.Configure{ThinkingLevel: level}}, false
 	case "rewind_conversation", "rewind_files":
 		return []adapters.Command{adapters.Op{Name: "rewind", Params: m.Params.Clean()}}, false
 	default:

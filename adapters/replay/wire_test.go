@@ -131,6 +131,10 @@ func TestClaudeWire(t *testing.T) {
 		= {"type":"control_response","response":{"subtype":"success","request_id":"2"}}
 		> {"type":"control_request","request_id":"req_c","request":{"subtype":"set_permission_mode","mode":"plan"}}
 		= {"cmd":"configure","mode":"plan"}
+		> {"type":"control_request","request_id":"req_d","request":{"subtype":"set_max_thinking_tokens","max_thinking_tokens":4000}}
+		= {"cmd":"configure","thinking":"4000"}
+		> {"type":"control_request","request_id":"req_e","request":{"subtype":"set_max_thinking_tokens","max_thinking_tokens":null}}
+		= {"cmd":"configure","thinking":"default"}
 		> {"type":"keep_alive"}
 	`)
 }
