@@ -121,6 +121,9 @@ func (p *protocol) askedCall(a *ask) *call {
 	kind := map[string]string{
 		askCommand: itemCommand, askFiles: itemFiles, askPermissions: itemPermissions, askUser: itemQuestion, askMCP: itemQuestion,
 	}[a.method]
+	if a.types() {
+		kind = itemTyped
+	}
 	it := new(object).str("type", kind)
 	for name, v := range a.params.Members() {
 		if name != "type" {
@@ -128,6 +131,11 @@ func (p *protocol) askedCall(a *ask) *call {
 		}
 	}
 	return p.announce(a.th, turn, a.call, rawjson.Value(it.value()))
+}
+
+// types reports whether the ask is about what is typed into a running command.
+func (a *ask) types() bool {
+	return a.method == askCommand && a.params.Get("kind").Text() == "writeStdin"
 }
 
 // putAsk emits an ask under a fresh key.
@@ -173,19 +181,19 @@ func (p *protocol) askShown(a *ask, c *call) (tool, jsontext.Value) {
 	}
 	shown, args := c.shown, c.args
 	if command := a.params.Get("command"); !command.Empty() {
-		it := new(object).str("type", itemCommand).raw("command", command)
+		kind := itemCommand
+		if a.types() {
+			kind = itemTyped
+		}
+		it := new(object).str("type", kind).raw("command", command)
 		if cwd := a.params.Get("cwd"); cwd.Given() {
 			it.raw("cwd", cwd)
 		}
 		shown, args = p.describe(rawjson.Value(it.value()))
 	}
-	network := a.params.Get("networkApprovalContext")
-	switch {
-	case network.Get("host").Text() != "":
-		shown.name, shown.title = "network-access", present.Title("Network access to "+present.Code(network.Get("host").Text()))
-		args = new(object).raw("host", network.Get("host").Clean()).raw("call", args).value()
-	case a.params.Get("kind").Text() == "writeStdin":
-		shown.name, shown.title = "write-stdin", present.Title("Type into a command: "+present.CodeCut(a.params.Get("command").Text(), codeLimit))
+	if host := a.params.Get("networkApprovalContext", "host"); host.Text() != "" {
+		shown.name, shown.title = "network-access", present.Title("Network access to "+present.Code(host.Text()))
+		args = new(object).raw("host", host.Clean()).raw("call", args).value()
 	}
 	return shown, args
 }

@@ -271,6 +271,19 @@ func (p *protocol) suspend() {
 	}
 }
 
+// typed tells what the agent types into a running command, as a call of its own:
+// whoever allowed the command has not seen that. Nothing typed is a look at what the
+// command printed.
+func (p *protocol) typed(th *thread, turn string, params rawjson.Value) {
+	text := params.Get("stdin").Text()
+	if text == "" || !p.speaks(th) {
+		return
+	}
+	id := fmt.Sprintf("%s/stdin-%d", params.Get("itemId").Text(), p.callSeq)
+	it := new(object).str("type", itemTyped).str("command", text).value()
+	p.endCall(th, turn, p.announce(th, turn, id, rawjson.Value(it)), &contract.ToolResult{Status: contract.ToolCompleted})
+}
+
 // outputDelta takes a piece of what a command prints.
 func (p *protocol) outputDelta(th *thread, params rawjson.Value) {
 	p.alive(th)

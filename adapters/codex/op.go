@@ -20,8 +20,8 @@ type operation struct {
 }
 
 // operations are the pass-through operations, by our name. Those of threads are
-// also known by the server's, without "thread/". rewind, fork, list
-// and compact have code of their own.
+// also known by the server's, without "thread/". rewind, fork, list,
+// compact and diff have code of their own.
 func operations() []operation {
 	return []operation{
 		{"rename", "thread/name/set", true},
@@ -82,6 +82,8 @@ func (p *protocol) operation(name string) func(id string, params rawjson.Value) 
 		return p.list
 	case "compact", "compact/start":
 		return p.compact
+	case "diff":
+		return p.lastDiff
 	}
 	for _, o := range operations() {
 		if o.name == name || o.method == name || o.thread && o.method == "thread/"+name {
@@ -213,6 +215,17 @@ func (p *protocol) revert(id, turn string) {
 		p.facts.resend = true
 		p.succeed(id, new(object).flag("conversation", true).flag("files", false).str("turn", turn).value())
 	})
+}
+
+// turnDiff is what the edits of a turn amount to: a unified diff of all files. What
+// shell commands change is not in it.
+type turnDiff struct{ turn, text string }
+
+// lastDiff tells the diff of the newest turn that changed a file:
+// {"turn":native id,"diff":text}, both empty when this process saw none.
+func (p *protocol) lastDiff(id string, _ rawjson.Value) error {
+	p.succeed(id, new(object).str("turn", p.diff.turn).str("diff", p.diff.text).value())
+	return nil
 }
 
 // compactTimeout is how long a compaction may take: the model reads everything.

@@ -42,6 +42,8 @@ type protocol struct {
 	// abortNext aborts the turn that takes up what is pending.
 	abortNext  bool
 	compacting compacting
+	// diff is the newest of a turn.
+	diff turnDiff
 	// gone says that Exit was called.
 	gone bool
 }

@@ -35,7 +35,7 @@ func (p *protocol) rawItem(th *thread, turn string, it rawjson.Value) {
 	switch it.Get("type").Text() {
 	case "function_call", "custom_tool_call":
 		name := it.Get("name").Text()
-		if name == "" || silent(name) {
+		if name == "" {
 			return
 		}
 		if len(th.raw) >= maxRaw {
@@ -55,6 +55,9 @@ func (p *protocol) rawItem(th *thread, turn string, it rawjson.Value) {
 		if c.name == cell && (th.told != c.told || !strings.Contains(rawText(it.Get("output")), "Script failed")) {
 			return // its calls are items
 		}
+		if toldOtherwise(c.name, rawText(it.Get("output"))) {
+			return
+		}
 		p.endCall(th, turn, p.announce(th, turn, id, c.it), rawOutcome(c.name, it.Get("output")))
 	}
 }
@@ -62,12 +65,19 @@ func (p *protocol) rawItem(th *thread, turn string, it rawjson.Value) {
 // cell is the tool of code mode: a script that calls the others.
 const cell = "exec"
 
-// silent are tools whose use is told in another way: plans, questions, and what is
-// typed into a running command.
-func silent(name string) bool {
+// toldOtherwise reports whether the stream has what a call did: a plan, what was
+// typed into a command, the output of a script that went on, a message. One that
+// failed did nothing else, and is told like any other.
+func toldOtherwise(name, output string) bool {
 	switch name {
-	case "update_plan", "write_stdin", "request_user_input", "request_permissions", "wait":
-		return true
+	case "update_plan":
+		return strings.HasPrefix(output, "Plan updated")
+	case "write_stdin":
+		return strings.Contains(output, "Wall time:")
+	case "wait":
+		return !strings.Contains(output, "Script failed") && !refused(output)
+	case "send_message_to_user_async", "request_user_input_async":
+		return strings.Contains(output, `"accepted":true`)
 	}
 	return false
 }
@@ -149,6 +159,13 @@ func rawText(output rawjson.Value) string {
 
 var exited = regexp.MustCompile(`(?m)^(?:Process exited with code|Exit code:) (-?[0-9]+)`)
 
+// refused reports whether an output says that the call was not carried out.
+func refused(text string) bool {
+	starts := []string{"failed to ", "unable to ", "unsupported call", "exec_command failed", "write_stdin failed"}
+	return slices.ContainsFunc(starts, func(start string) bool { return strings.HasPrefix(text, start) }) ||
+		strings.Contains(text, " is unavailable in ")
+}
+
 // rawOutcome is how a call ended that only its output tells. A command or an edit
 // that no item told never ran, or failed at once.
 func rawOutcome(name string, output rawjson.Value) *contract.ToolResult {
@@ -161,7 +178,7 @@ func rawOutcome(name string, output rawjson.Value) *contract.ToolResult {
 		r.Status, r.Error = contract.ToolError, fmt.Sprintf("exit code %s", m[1])
 		return r
 	}
-	failed := name == cell || strings.Contains(text, "verification failed") || strings.Contains(text, "unsupported call") || strings.Contains(text, "failed for `")
+	failed := name == cell || name == "wait" || refused(text) || strings.Contains(text, "verification failed") || strings.Contains(text, "failed for `")
 	if failed || name == "apply_patch" && !strings.Contains(text, "Success") {
 		_, why, script := strings.Cut(text, "Script error:\n")
 		if !script {

@@ -53,6 +53,12 @@ func (p *protocol) threadNotification(th *thread, method string, params rawjson.
 		p.textDelta(th, params, true, "contentIndex")
 	case "item/commandExecution/outputDelta", "item/fileChange/outputDelta":
 		p.outputDelta(th, params)
+	case "item/commandExecution/terminalInteraction":
+		p.typed(th, turn, params)
+	case "turn/diff/updated":
+		if th == p.root {
+			p.diff = turnDiff{turn, params.Get("diff").Text()}
+		}
 	case "rawResponseItem/completed":
 		p.rawItem(th, turn, params.Get("item"))
 	case "serverRequest/resolved":
@@ -114,7 +120,7 @@ func known(method string) bool {
 	switch method {
 	case "turn/started", "turn/completed", "turn/plan/updated", "item/started", "item/completed", "item/agentMessage/delta", "item/plan/delta",
 		"item/reasoning/summaryTextDelta", "item/reasoning/textDelta", "item/commandExecution/outputDelta", "item/fileChange/outputDelta",
-		"rawResponseItem/completed", "serverRequest/resolved", "error", "thread/tokenUsage/updated", "thread/settings/updated",
+		"item/commandExecution/terminalInteraction", "turn/diff/updated", "rawResponseItem/completed", "serverRequest/resolved", "error", "thread/tokenUsage/updated", "thread/settings/updated",
 		"thread/name/updated", "thread/closed", "thread/reverted", "model/rerouted", "item/autoApprovalReview/completed", "guardianWarning",
 		"thread/goal/updated":
 		return true
@@ -129,8 +135,8 @@ func quiet(method string) bool {
 	case "thread/started", "thread/status/changed", "thread/readState/changed", "thread/archived", "thread/deleted", "thread/unarchived",
 		"thread/section/changed", "thread/attachment/updated", "thread/prediction/updated", "thread/goal/cleared", "thread/queue/changed",
 		"thread/project/updated", "thread/environment/connected", "thread/environment/disconnected", "thread/compacted", "thread/search/partial",
-		"hook/started", "hook/completed", "turn/diff/updated", "turn/moderationMetadata", "item/autoApprovalReview/started",
-		"autoApprovalReview/strictReviewRequired", "item/commandExecution/terminalInteraction", "item/fileChange/patchUpdated",
+		"hook/started", "hook/completed", "turn/moderationMetadata", "item/autoApprovalReview/started",
+		"autoApprovalReview/strictReviewRequired", "item/fileChange/patchUpdated",
 		"item/mcpToolCall/progress", "item/reasoning/summaryPartAdded", "rawResponse/completed", "model/verification",
 		"model/safetyBuffering/updated", "thread/realtime/started", "thread/realtime/itemAdded", "thread/realtime/item/started",
 		"thread/realtime/item/transcript/delta", "thread/realtime/item/completed", "thread/realtime/transcript/delta",

@@ -66,15 +66,18 @@ func tools() map[string]entry {
 		"sleep":           {named("sleep"), sleepTitle, nil, picked("durationMs")},
 		itemQuestion:      {named("ask-user"), askTitle, askList, picked("questions", "message", "serverName", "requestedSchema", "url")},
 		itemPermissions:   {named("request-permissions"), word("More permissions for this turn"), permissionsNote, permissionsArgs},
+		itemTyped:         {named("write-stdin"), typedTitle, nil, picked("command")},
 		itemInvisible:     {invisibleName, invisibleTitle, nil, invisibleArgs},
 	}
 }
 
 // The kinds of calls that are no items of the server: its questions, its wish for
-// permissions, and calls that only the model's own words tell.
+// permissions, what it types into a command, and calls that only the model's own
+// words tell.
 const (
 	itemQuestion    = "requestUserInput"
 	itemPermissions = "request_permissions"
+	itemTyped       = "terminalInteraction"
 	itemInvisible   = "rawToolCall"
 )
 
@@ -313,6 +316,8 @@ func activityTitle(v view) string {
 	}
 	return "Message to sub-agent " + who
 }
+
+func typedTitle(v view) string { return "Type into a command: " + v.code("command") }
 
 func searchTitle(v view) string { return strings.TrimSpace("Search the web for " + v.code("query")) }
 

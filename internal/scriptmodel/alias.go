@@ -228,9 +228,12 @@ func mcpCall(tools []tool, server, name, args string) (call, error) {
 	if js, ok := codeMode(tools); ok {
 		return js.script("text(await tools.mcp__" + server + "__" + name + "(" + args + "));"), nil
 	}
-	// claude looks MCP tools up when it needs them and does not list them.
+	// claude and codex look MCP tools up when they need them and do not list them.
 	if _, ok := offered(tools, "ToolSearch"); ok {
 		return call{name: "mcp__" + server + "__" + name, args: jsontext.Value(args)}, nil
+	}
+	if _, ok := offered(tools, toolSearch); ok {
+		return call{name: name, namespace: "mcp__" + server, args: jsontext.Value(args)}, nil
 	}
 	return call{}, missing("mcp "+server+" "+name, tools)
 }

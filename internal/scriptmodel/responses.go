@@ -115,11 +115,16 @@ func (r *request) offer(namespace string, tools []responsesTool) {
 		switch t.Type {
 		case "namespace":
 			r.offer(t.Name, t.Tools)
+		case toolSearch:
+			r.tools = append(r.tools, tool{name: toolSearch})
 		case "function", "custom":
 			r.tools = append(r.tools, tool{name: t.Name, namespace: namespace, custom: t.Type == "custom", params: parseSchema(t.Parameters)})
 		}
 	}
 }
+
+// toolSearch finds the tools that codex does not list, of MCP servers for instance.
+const toolSearch = "tool_search"
 
 // responsesEncoder writes the event sequence of the Responses API.
 type responsesEncoder struct {
