@@ -74,6 +74,8 @@ type item struct {
 	address *address
 	// wide is text folded, of a tool that is only named.
 	wide string
+	// implied are uses of other tools that it amounts to, for forbidding.
+	implied []item
 	// why says why it must not be allowed, empty when it may.
 	why string
 }
@@ -143,6 +145,12 @@ func (a *Analysis) name() {
 		}
 	}
 	a.items = append(a.items, item{text: name, tool: a.req.Tool, wide: fold(name)})
+	switch a.req.Tool {
+	case toolTyped:
+		a.typed()
+	case toolPermissions:
+		a.permissions()
+	}
 }
 
 func (a *Analysis) urls() {

@@ -203,7 +203,7 @@ func isGlobKey(k string) bool { return k == "pattern" || k == "glob" || k == "in
 
 func isURLKey(k string) bool {
 	switch k {
-	case "url", "uri", "href", "link", "address", "urls", "links":
+	case "url", "uri", "href", "link", "address", "urls", "links", "host":
 		return true
 	}
 	return false

@@ -141,7 +141,10 @@ func compileRule(rc RuleConfig, at string, env Env) (*Rule, error) {
 	}
 	r, err := parseRule(kind, text, env)
 	if err != nil {
-		return nil, fmt.Errorf("%s.%s: %w", at, kind, err)
+		if !strings.HasPrefix(at, "--") { // a flag says its kind
+			at += "." + string(kind)
+		}
+		return nil, fmt.Errorf("%s: %w", at, err)
 	}
 	r.Where, r.agents, r.subagent = at, rc.Agents, rc.Subagent
 	if slices.Contains(rc.Agents, "") || rc.Agents != nil && len(rc.Agents) == 0 {
@@ -178,14 +181,14 @@ func FromFlags(f Flags, env Env) (*Policy, error) {
 	c := Config{
 		Mode: f.Mode, AllowBypass: f.Bypass, OnAsk: f.OnAsk, Timeout: f.Timeout,
 	}
-	for i, s := range f.Allow {
-		c.Rules = append(c.Rules, RuleConfig{Allow: orSpace(s), At: fmt.Sprintf("--allow[%d]", i)})
+	for _, s := range f.Allow {
+		c.Rules = append(c.Rules, RuleConfig{Allow: orSpace(s), At: "--allow"})
 	}
-	for i, s := range f.Ask {
-		c.Rules = append(c.Rules, RuleConfig{Ask: orSpace(s), At: fmt.Sprintf("--ask[%d]", i)})
+	for _, s := range f.Ask {
+		c.Rules = append(c.Rules, RuleConfig{Ask: orSpace(s), At: "--ask"})
 	}
-	for i, s := range f.Deny {
-		c.Rules = append(c.Rules, RuleConfig{Deny: orSpace(s), At: fmt.Sprintf("--deny[%d]", i)})
+	for _, s := range f.Deny {
+		c.Rules = append(c.Rules, RuleConfig{Deny: orSpace(s), At: "--deny"})
 	}
 	p, err := Compile(c, env)
 	if err != nil {

@@ -43,7 +43,14 @@ func UseOf(tool, subject string) (string, jsontext.Value, error) {
 		}
 		return tool, jsontext.Value("{}"), nil
 	default:
-		return tool, jsontext.Value("{}"), nil
+		switch tool {
+		case toolTyped:
+			key = "command"
+		case toolPermissions:
+			key = "path"
+		default:
+			return tool, jsontext.Value("{}"), nil
+		}
 	}
 	args, err := json.Marshal(map[string]string{key: subject}, jsontext.AllowInvalidUTF8(true))
 	return tool, jsontext.Value(args), err
@@ -140,7 +147,7 @@ func (r *Rule) warning() string {
 func knownTools() []string {
 	return []string{
 		"bash", "read", "write", "edit", "delete", "move", "list", "glob", "grep", "web-fetch", "web-search", "todo", "plan", "task",
-		"ask-user", "view-image", "think", "notebook-edit", "skill", "sleep", "mcp",
+		"ask-user", "view-image", "think", "notebook-edit", "skill", "sleep", "mcp", "network-access", "write-stdin", "request-permissions",
 	}
 }
 

@@ -233,15 +233,31 @@ func (p *Policy) judgeThing(it *item, a *Analysis) judgement {
 		j.part(it.text, Deny, j.rule, "")
 		return j
 	}
-	j.risky = it.why != "" && p.mayDenyTool(it.tool, a)
+	implied, how := p.impliedRule(Deny, it, a)
+	if how == yes {
+		j.verdict, j.rule = Deny, implied.String()
+		j.part(it.text, Deny, j.rule, "it amounts to what the rule is about")
+		return j
+	}
+	j.risky = it.why != "" && p.mayDenyTool(it.tool, a) || how == maybe || p.reaches(it, a)
 	if ask := p.thingRule(Ask, it, a); ask != nil {
 		j.verdict, j.rule, j.demanded = Ask, ask.String(), true
 		j.part(it.text, Ask, j.rule, "")
 		return j
 	}
+	if ask, how := p.impliedRule(Ask, it, a); how == yes {
+		j.verdict, j.rule, j.demanded = Ask, ask.String(), true
+		j.part(it.text, Ask, j.rule, "it amounts to what the rule is about")
+		return j
+	} else if how == maybe {
+		implied = ask
+	}
 	why := it.why
 	if why == "" {
 		why = a.unclear
+	}
+	if why == "" && implied != nil {
+		why = fmt.Sprintf("%s may match, it cannot be told", implied)
 	}
 	if why == "" {
 		if r := p.thingRule(Allow, it, a); r != nil {

@@ -29,8 +29,8 @@ func (a *Analysis) Covers() []string {
 // the same deed. It is false when the request cannot be remembered, because what
 // it does is known only when it runs.
 func (a *Analysis) Key() (string, bool) {
-	if a.unclear != "" || a.req.Question || len(a.items) == 0 {
-		return "", false
+	if a.unclear != "" || a.req.Question || len(a.items) == 0 || a.req.Tool == toolTyped {
+		return "", false // what is typed means something else each time
 	}
 	for i := range a.items {
 		it := &a.items[i]
@@ -143,8 +143,14 @@ func (a *Analysis) textKey() string {
 func (a *Analysis) Places() string {
 	var b strings.Builder
 	for i := range a.items {
-		if pl := a.items[i].place; pl != nil {
-			b.WriteString(strings.Join(pl.real, "\x00") + "\n")
+		it := &a.items[i]
+		if it.place != nil {
+			b.WriteString(strings.Join(it.place.real, "\x00") + "\n")
+		}
+		for k := range it.implied {
+			if pl := it.implied[k].place; pl != nil {
+				b.WriteString(strings.Join(pl.real, "\x00") + "\n")
+			}
 		}
 	}
 	return b.String()

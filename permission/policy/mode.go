@@ -131,12 +131,14 @@ func governed(rel string) bool {
 	for _, seg := range strings.Split(rel, "/") {
 		switch seg {
 		case ".git", ".hg", ".svn", ".jj", ".claude", ".codex", ".gemini", ".qwen", ".opencode", ".agents", ".agenthost", ".cursor",
-			".vscode", ".idea", ".husky", ".devcontainer", ".direnv", ".ssh", ".aws":
+			".vscode", ".zed", ".fleet", ".idea", ".husky", ".devcontainer", ".direnv", ".ssh", ".aws", ".gnupg", ".kube", ".docker",
+			".config", ".local", ".cargo", ".mvn", ".gradle", ".yarn", ".bundle":
 			return true
 		}
 	}
 	switch base := path.Base(rel); base {
-	case ".mcp.json", ".envrc", ".gitmodules", ".gitconfig", ".gitattributes", ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv",
+	case ".mcp.json", ".envrc", ".gitmodules", ".gitconfig", ".gitattributes", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile",
+		".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".inputrc", ".gdbinit", ".lldbinit", ".bazelrc",
 		".npmrc", ".yarnrc", ".yarnrc.yml", ".pre-commit-config.yaml", "lefthook.yml", ".ripgreprc", ".curlrc", ".wgetrc", ".netrc", ".tool-versions", "mise.toml":
 		return true
 	}

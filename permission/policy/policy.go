@@ -153,7 +153,7 @@ type toolIndex struct {
 
 func indexTools(list []*Rule) toolIndex {
 	x := toolIndex{byTool: map[string][]*Rule{}}
-	tools := []string{"bash", "read", "write", "edit", "delete", "move", "notebook-edit", "view-image", "grep"}
+	tools := []string{"bash", "read", "write", "edit", "delete", "move", "notebook-edit", "view-image", "grep", "web-fetch", "network-access"}
 	for _, r := range list {
 		if !slices.Contains(tools, r.tool) {
 			tools = append(tools, r.tool)

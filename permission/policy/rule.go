@@ -10,7 +10,7 @@ import (
 // Rule is one line of a policy.
 type Rule struct {
 	// Kind is what it demands, Text its tool and patterns as written, Where the
-	// place it comes from: rules[3], --allow[0].
+	// place it comes from: rules[3], --allow.
 	Kind  Verdict
 	Text  string
 	Where string
@@ -49,7 +49,7 @@ func classOf(tool string) class {
 		return aboutCommand
 	case "read", "write", "edit", "delete", "move", "list", "glob", "grep", "notebook-edit", "view-image":
 		return aboutPath
-	case "web-fetch":
+	case "web-fetch", "network-access":
 		return aboutURL
 	case "mcp":
 		return aboutMCP
@@ -230,6 +230,8 @@ func (r *Rule) covers(tool string) bool {
 		return tool == "move"
 	case "read":
 		return tool == "view-image" || tool == "grep"
+	case "web-fetch":
+		return tool == "network-access"
 	}
 	return false
 }
