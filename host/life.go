@@ -45,9 +45,11 @@ func (s *Session) launch(ctx context.Context) error {
 		return &NotStartedError{Agent: s.cfg.Adapter, Err: err}
 	}
 	s.child, s.frames = child, child.Frames()
-	s.proto = s.cfg.Adapter.NewProtocol(adapters.SessionInfo{
+	info := adapters.SessionInfo{
 		ID: s.cfg.ID, Dir: s.cfg.Dir, Client: s.cfg.Client, Options: s.cfg.Options, NativeOpened: s.nativeOpened(),
-	})
+	}
+	s.cfg.Record.Run(now(), info)
+	s.proto = s.cfg.Adapter.NewProtocol(info)
 	for _, n := range l.Notices {
 		s.service(contract.ServiceNotice, "", n)
 	}

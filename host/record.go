@@ -10,6 +10,8 @@ import (
 
 // Recorder keeps what passes between host and agent, in order.
 type Recorder interface {
+	// Run is called for each child, before its Protocol gets anything.
+	Run(at time.Time, info adapters.SessionInfo)
 	Frame(at time.Time, f adapters.Frame)
 	Write(at time.Time, data []byte)
 	Command(at time.Time, c adapters.Command)
@@ -21,6 +23,7 @@ type Recorder interface {
 // noRecord is the Recorder of those who keep nothing.
 type noRecord struct{}
 
+func (noRecord) Run(time.Time, adapters.SessionInfo) {}
 func (noRecord) Frame(time.Time, adapters.Frame)     {}
 func (noRecord) Write(time.Time, []byte)             {}
 func (noRecord) Command(time.Time, adapters.Command) {}
@@ -34,8 +37,9 @@ type TranscriptRecorder struct {
 	w     *transcript.Writer
 	start time.Time
 
-	mu  sync.Mutex
-	err error // guarded by mu: the first failure
+	mu   sync.Mutex
+	err  error // guarded by mu: the first failure
+	runs int   // guarded by mu: children so far
 }
 
 var _ Recorder = (*TranscriptRecorder)(nil)
@@ -62,6 +66,17 @@ func (r *TranscriptRecorder) put(rec transcript.Record) {
 }
 
 func (r *TranscriptRecorder) ms(at time.Time) int64 { return at.Sub(r.start).Milliseconds() }
+
+// Run implements Recorder. The transcript's header tells of the first child.
+func (r *TranscriptRecorder) Run(at time.Time, info adapters.SessionInfo) {
+	r.mu.Lock()
+	r.runs++
+	first := r.runs == 1
+	r.mu.Unlock()
+	if !first {
+		r.put(transcript.RunRecord(r.ms(at), info))
+	}
+}
 
 // Frame implements Recorder.
 func (r *TranscriptRecorder) Frame(at time.Time, f adapters.Frame) {
@@ -95,6 +110,13 @@ func (r *TranscriptRecorder) Exit(at time.Time, s adapters.ExitStatus) {
 type Recorders []Recorder
 
 var _ Recorder = Recorders(nil)
+
+// Run implements Recorder.
+func (l Recorders) Run(at time.Time, info adapters.SessionInfo) {
+	for _, r := range l {
+		r.Run(at, info)
+	}
+}
 
 // Frame implements Recorder.
 func (l Recorders) Frame(at time.Time, f adapters.Frame) {

@@ -5,7 +5,8 @@
 // # How a transcript drives a Protocol
 //
 // The host's own recordings hold every call: commands, frames, ticks, the exit.
-// They are replayed as they are.
+// They are replayed as they are. Where the agent was started again its next run
+// has a Protocol of its own, and the stream goes on.
 //
 // A recording of another client holds what that client wrote instead. A Wire
 // turns it into the commands that make a Protocol say the like, and readdresses

@@ -37,7 +37,7 @@ type Hooks struct {
 	Called func(Call)
 }
 
-// Player runs one Protocol the way the host does, on a transcript's time: Open,
+// Player runs the Protocols of one session the way the host does, on a transcript's time: Open,
 // Next until it is false, Close. Between these a test may do what people, the
 // agent's process and time can do.
 type Player struct {
@@ -45,6 +45,7 @@ type Player struct {
 	mapper Mapper
 	direct bool // the transcript holds commands
 
+	adapter adapters.Adapter
 	hooks   Hooks
 	info    adapters.SessionInfo
 	records []transcript.Record
@@ -77,7 +78,7 @@ type Player struct {
 // New makes the Protocol of f's session. It is not opened yet.
 func New(c Config, f transcript.File) *Player {
 	p := &Player{
-		mapper: direct{}, direct: true, asks: map[string]string{}, record: -1, hooks: c.Hooks, records: f.Records,
+		adapter: c.Adapter, mapper: direct{}, direct: true, asks: map[string]string{}, record: -1, hooks: c.Hooks, records: f.Records,
 	}
 	start := f.Header.Start
 	if start == 0 {
@@ -137,7 +138,7 @@ func (p *Player) Open() {
 }
 
 // Next plays the transcript's next record and reports whether there was one.
-// After Exit the rest is not played.
+// Between an Exit and the next child nothing is played.
 func (p *Player) Next() bool {
 	if p.next >= len(p.records) {
 		return false
@@ -148,7 +149,7 @@ func (p *Player) Next() bool {
 }
 
 func (p *Player) play(i int, r transcript.Record) {
-	if p.exited {
+	if p.exited && !p.anew(r) {
 		return
 	}
 	p.record = i
@@ -168,6 +169,8 @@ func (p *Player) play(i int, r transcript.Record) {
 		}
 	case transcript.Tick:
 		p.tick()
+	case transcript.Run:
+		p.run(r)
 	case transcript.Exit:
 		status, err := r.Exit()
 		if err != nil {

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,8 @@ func recorded(t *testing.T, lines ...string) transcript.File {
 			rec = transcript.CommandRecord(at, adapters.Op{ID: text, Name: "fork"})
 		case "answer":
 			rec = transcript.CommandRecord(at, adapters.Answer{Ask: text, Decision: contract.AllowOnce})
+		case "run":
+			rec = transcript.RunRecord(at, adapters.SessionInfo{Options: adapters.Options{Resume: "native"}})
 		case "exit":
 			rec = transcript.ExitRecord(at, adapters.ExitStatus{Code: 3})
 		}
@@ -163,6 +166,14 @@ func TestPlay(t *testing.T) {
 			[]string{"1 prompt p", "2 out start:p last:end", "3 exit", "4 out text:late", "5 prompt q"},
 		},
 		{
+			"the agent is started again", "user:text@1 agent:turn-start@2 agent:turn-end@3 user:text@11 agent:turn-start@12 agent:turn-end@13",
+			[]string{"0 open o", "0 out done:o", "1 prompt p", "2 out start:p last:end", "3 exit", "4 out text:late", "10 run", "10 open o", "10 out done:o", "11 prompt q", "12 out start:q", "13 out end", "14 exit"},
+		},
+		{
+			"a run that no record begins", "user:text@1 agent:turn-start@2 agent:turn-end@3 user:text@11 agent:turn-start@12 agent:turn-end@13",
+			[]string{"1 prompt p", "2 out start:p last:end", "3 exit", "10 open o", "10 out done:o", "11 prompt q", "12 out start:q", "13 out end", "14 exit"},
+		},
+		{
 			"no exit", "user:text@1 agent:turn-start@2 agent:turn-end@2",
 			[]string{"1 prompt p", "2 out start:p last:end"},
 		},
@@ -185,6 +196,34 @@ func TestPlay(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A child that follows another is told what it was told when it was recorded.
+func TestRunsAreToldTheirOptions(t *testing.T) {
+	f := recorded(t, "0 open o", "0 out done:o", "3 exit", "10 run", "10 open o", "10 out done:o", "14 exit")
+	f.Header.Options = &transcript.Options{Resume: "first", Model: "m"}
+	a := &listener{}
+	if got := Play(Config{Adapter: a}, f); len(got.Faults) > 0 || got.Info.Options.Resume != "first" {
+		t.Errorf("faults = %q, resume = %q, want none and first", got.Faults, got.Info.Options.Resume)
+	}
+	if want := []string{"first", "native"}; !slices.Equal(a.resumed, want) {
+		t.Errorf("the Protocols were told to resume %q, want %q", a.resumed, want)
+	}
+	got := Play(Config{Adapter: puppet{}}, recorded(t, "0 open o", "0 out done:o", "1 run"))
+	if want := "before the one before has ended"; !strings.Contains(strings.Join(got.Faults, "\n"), want) {
+		t.Errorf("faults = %q, want one with %q", got.Faults, want)
+	}
+}
+
+// listener remembers which native sessions its Protocols were told to resume.
+type listener struct {
+	puppet
+	resumed []string
+}
+
+func (l *listener) NewProtocol(info adapters.SessionInfo) adapters.Protocol {
+	l.resumed = append(l.resumed, info.Options.Resume)
+	return l.puppet.NewProtocol(info)
 }
 
 // TestFaults: what the stamper would hide is told, and the stream is valid still.

@@ -31,7 +31,8 @@
 //
 // The records of directions out, err, term, log, hook, sock, cmd, tick and exit
 // are all the input that a Protocol had, in order: feeding them to a new
-// Protocol gives its Steps again. in, effect and note are there for people and
+// Protocol gives its Steps again. A session whose agent was started again goes on
+// behind the exit with a run, for another Protocol. in, effect and note are there for people and
 // for recordings of other clients, which have no cmd (see replay.Wire).
 //
 // # Non-goals

@@ -30,8 +30,10 @@ const (
 	Cmd Dir = "cmd"
 	// Tick is a call of Protocol.Tick.
 	Tick Dir = "tick"
-	// Exit is the child's end, for Protocol.Exit. It is the last record.
+	// Exit is the child's end, for Protocol.Exit. What follows is another child's.
 	Exit Dir = "exit"
+	// Run begins a further child of the session, with what its Protocol was told.
+	Run Dir = "run"
 	// Effect is what a Protocol asked the host to do; what became of it is a Cmd.
 	Effect Dir = "effect"
 	// Note is a remark for people.
@@ -132,6 +134,24 @@ func (r Record) Exit() (adapters.ExitStatus, error) {
 		}
 	}
 	return adapters.ExitStatus(s), nil
+}
+
+// RunRecord makes the record of a further child, whose Protocol is told info. What
+// a header masks is masked.
+func RunRecord(t int64, info adapters.SessionInfo) Record {
+	return Record{T: t, Dir: Run, Data: mustJSON(NewHeader("", info))}
+}
+
+// Run returns what the Protocol of a Run record was told.
+func (r Record) Run() (adapters.SessionInfo, error) {
+	if r.Dir != Run {
+		return adapters.SessionInfo{}, fmt.Errorf("want a record of direction %q, got %q", Run, r.Dir)
+	}
+	var h Header
+	if err := json.Unmarshal(r.Data, &h, lenient()); err != nil {
+		return adapters.SessionInfo{}, fmt.Errorf("decoding a run: %w", err)
+	}
+	return h.SessionInfo(), nil
 }
 
 // appendRecord appends the record's line without its end. It is written by hand

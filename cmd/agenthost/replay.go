@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,8 +22,8 @@ func newReplay(st *streams) *cobra.Command {
 		Short: "Run a recorded session through its translator and print the envelopes",
 		Long: `Reads a transcript made with "agenthost run --record" and prints the envelopes
 that the translator makes of it, with ids that are counted, so that the output of
-two replays is the same. What the translator did wrong goes to standard error,
-and the exit code is 1.`,
+two replays is the same. Lines that cannot be read and what the translator did
+wrong go to standard error, and the exit code is 1.`,
 		Example: "  agenthost run gemini -p hello --record hello.jsonl\n  agenthost replay hello.jsonl | agenthost validate",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +51,7 @@ func replayFile(st *streams, set adapters.Set, path, agent string, profile contr
 	defer f.Close()
 	file, err := transcript.Read(f)
 	if err != nil {
-		return usage("make one with agenthost run --record FILE", "%v", err)
+		return &problem{code: exitFailed, what: err.Error(), mend: "make one with agenthost run --record FILE"}
 	}
 	if agent == "" {
 		agent = file.Header.Agent
@@ -75,11 +77,26 @@ func replayFile(st *streams, set adapters.Set, path, agent string, profile contr
 			return err
 		}
 	}
+	return replayFaults(st.err, file, played)
+}
+
+// replayFaults tells what is wrong with the recording and with the translator.
+func replayFaults(w io.Writer, file transcript.File, played replay.Result) error {
+	for _, bad := range file.Bad {
+		fmt.Fprintln(w, bad)
+	}
 	for _, fault := range played.Faults {
-		fmt.Fprintln(st.err, fault)
+		fmt.Fprintln(w, fault)
+	}
+	var what []string
+	if n := len(file.Bad); n > 0 {
+		what = append(what, fmt.Sprintf("%d lines of the recording cannot be read", n))
 	}
 	if n := len(played.Faults); n > 0 {
-		return &problem{code: exitFailed, what: fmt.Sprintf("%d faults of the translator", n)}
+		what = append(what, fmt.Sprintf("%d faults of the translator", n))
 	}
-	return nil
+	if what == nil {
+		return nil
+	}
+	return &problem{code: exitFailed, what: strings.Join(what, ", ")}
 }

@@ -35,7 +35,8 @@ func TestScript(t *testing.T) {
 // fakeACP is an agent that speaks ACP: it says what it was told, a word a chunk;
 // for "run COMMAND" it asks to run it and says what was decided; for "fail" it
 // fails, with that variable in its message for "fail NAME"; for "env NAME" it says
-// that variable; for "hold" it works until it is cancelled.
+// that variable; for "hold" it works until it is cancelled, for "die" it
+// exits.
 func fakeACP() {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 64<<20)
@@ -83,6 +84,8 @@ func fakeACP() {
 				}
 				reply(m.ID, `{"stopReason":"cancelled"}`)
 				continue
+			case "die":
+				os.Exit(3)
 			case "env":
 				chunk(arg + "=" + os.Getenv(arg))
 			default:
