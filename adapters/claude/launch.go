@@ -157,11 +157,11 @@ func limitArgs(o adapters.Options) ([]string, error) {
 		}
 	}
 	flag("--model", o.Model)
-	if o.Thinking != "" {
-		if !slices.Contains(efforts(), o.Thinking) {
-			return nil, fmt.Errorf("claude: thinking: want one of %q at the start, got %q", efforts(), o.Thinking)
-		}
-		flag("--effort", o.Thinking)
+	if _, err := thinkingRequest(o.Thinking); err != nil {
+		return nil, err
+	}
+	if slices.Contains(efforts(), o.Thinking) {
+		flag("--effort", o.Thinking) // other levels have no flag: startThinking
 	}
 	if o.MaxTurns < 0 || o.BudgetUSD < 0 {
 		return nil, fmt.Errorf("claude: max turns and budget: want 0 or more, got %d and %v", o.MaxTurns, o.BudgetUSD)

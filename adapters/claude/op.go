@@ -135,94 +135,98 @@ func looksLikeUUID(s string) bool {
 
 // rewind goes back to before a message of the user.
 //
-// Params: {"to": envelope id or native id of the user's message, "what":
-// "files" (default) | "conversation" | "both", "dryRun": bool, "at": origin of
-// the last answer to keep}.
+// Params: those of adapters.OpRewind; "user_message_id" is "to" as the CLI calls it.
 //
 // Files are restored by the running process: what Edit, Write and NotebookEdit
 // changed, not what shell commands did. A conversation is cut by a new process
 // (--resume-session-at): the result then holds "restart", what to launch it with.
+// A dry run says what would be done and asks for no new process.
 func (p *protocol) rewind(id string, params rawjson.Value) error {
-	to, what := rewindTo(params), params.Get("what").Text()
-	if what == "" {
-		what = "files"
-	}
+	w := rewinding{id: id, to: orElse(params.Get("to").Text(), params.Get("user_message_id").Text())}
+	w.dry = params.Get("dryRun").True() || params.Get("dry_run").True()
+	what := orElse(params.Get("what").Text(), "conversation")
 	if what != "files" && what != "conversation" && what != "both" {
-		return fmt.Errorf("claude: rewind: params.what: want files, conversation or both, got %q", what)
+		return fmt.Errorf("claude: rewind: params.what: want conversation, files or both, got %q", what)
 	}
-	var restart []byte
 	if what != "files" {
-		at := params.Get("at").Text()
-		if at == "" {
-			at = p.before(to)
-		}
-		if at == "" {
+		w.at = orElse(p.before(w.to), params.Get("at").Text())
+		if w.at == "" {
 			return fmt.Errorf("claude: rewind: params.at: want the origin of the last answer to keep; before the first message there is none, start a new session instead")
 		}
 		if p.facts.native == "" {
 			return fmt.Errorf("claude: rewind: the session has no conversation yet")
 		}
-		restart = new(object).str("resume", p.facts.native).str("resumeAt", at).value()
 	}
 	if what == "conversation" {
-		p.succeed(id, new(object).raw("restart", restart).value())
+		p.rewound(w, nil)
 		return nil
 	}
-	if to == "" {
+	if w.to == "" {
 		return fmt.Errorf("claude: rewind: params.to: want the id of a message of the user")
 	}
-	body := new(object).str("subtype", "rewind_files").str("user_message_id", messageOf(to))
-	if params.Get("dryRun").True() || params.Get("dry_run").True() {
+	body := new(object).str("subtype", "rewind_files").str("user_message_id", messageOf(w.to))
+	if w.dry {
 		body.flag("dry_run", true)
 	}
-	p.requestFor(id, "rewind_files", body.value(), func(r reply) { p.rewound(id, r, restart) })
+	p.requestFor(id, "rewind_files", body.value(), func(r reply) { p.filesRewound(w, r) })
 	return nil
 }
 
-// rewindTo is the message to go back to, by our name or the CLI's.
-func rewindTo(params rawjson.Value) string {
-	if to := params.Get("to").Text(); to != "" {
-		return to
-	}
-	return params.Get("user_message_id").Text()
+// rewinding is a rewind under way.
+type rewinding struct {
+	// id is the Op's, to the message to go back to.
+	id, to string
+	// at is the last answer to keep, empty when the conversation stays.
+	at  string
+	dry bool
 }
 
-// rewound ends a rewind of files.
-func (p *protocol) rewound(id string, r reply, restart []byte) {
+// filesRewound takes the CLI's answer to a rewind of files.
+func (p *protocol) filesRewound(w rewinding, r reply) {
 	if r.err != nil {
-		p.fail(id, *r.err)
+		p.fail(w.id, *r.err)
 		return
 	}
 	if can := r.response.Get("canRewind"); can.Kind() == rawjson.Bool && !can.True() {
-		why := r.response.Get("error").Text()
-		if why == "" {
-			why = "the agent has no checkpoint of this message"
-		}
-		p.fail(id, wireError{contract.CodeInvalidRequest, why})
+		p.fail(w.id, wireError{
+			contract.CodeInvalidRequest, orElse(r.response.Get("error").Text(), "the agent has no checkpoint of this message"),
+		})
 		return
 	}
-	o := new(object).raw("files", r.response.Clean())
-	if restart != nil {
-		o.raw("restart", restart)
+	p.rewound(w, r.response.Clean())
+}
+
+// rewound ends a rewind; files is what became of them, nil when they stay.
+func (p *protocol) rewound(w rewinding, files []byte) {
+	o := new(object)
+	switch {
+	case w.dry:
+		o.flag("dryRun", true).flag("conversation", w.at != "")
+	case w.at != "":
+		o.raw("restart", new(object).str("resume", p.facts.native).str("resumeAt", w.at).value())
+	default:
+		o.flag("conversation", false)
 	}
-	p.succeed(id, o.value())
+	if files == nil {
+		files = []byte("false")
+	}
+	p.succeed(w.id, o.raw("files", files).value())
 }
 
 // fork branches the session off. The CLI does that at the start of a process, so
 // the result says what to launch: {"newProcess":true,"fork":session,"forkAt":origin}.
 //
-// Params: {"at": origin of the last answer to keep, none for the end}.
+// Params: those of adapters.OpFork.
 func (p *protocol) fork(id string, params rawjson.Value) error {
 	if p.facts.native == "" {
 		return fmt.Errorf("claude: fork: the session has no conversation yet")
 	}
-	o := new(object).flag("newProcess", true).str("fork", p.facts.native)
-	at := params.Get("at").Text()
-	if at == "" {
-		if to := params.Get("to").Text(); to != "" {
-			at = p.before(to)
-		}
+	to := params.Get("to").Text()
+	at := orElse(p.before(to), params.Get("at").Text())
+	if to != "" && at == "" {
+		return fmt.Errorf("claude: fork: params.at: want the origin of the last answer before %q; before the first message there is none, start a new session instead", to)
 	}
+	o := new(object).flag("newProcess", true).str("fork", p.facts.native)
 	if at != "" {
 		o.str("forkAt", at)
 	}

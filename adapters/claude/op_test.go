@@ -98,13 +98,18 @@ func twoTurns(t *testing.T) *session {
 
 func TestRewind(t *testing.T) {
 	p2 := claude.MessageUUID("p2")
+	ask := `{"subtype":"rewind_files","user_message_id":"` + p2 + `"}`
+	dry := `{"subtype":"rewind_files","user_message_id":"` + p2 + `","dry_run":true}`
 	for name, c := range map[string]struct{ params, wrote, answer, want string }{
-		"files":   {`{"to":"p2"}`, `{"subtype":"rewind_files","user_message_id":"` + p2 + `"}`, `{"canRewind":true,"filesChanged":["/w/a"]}`, `{"files":{"canRewind":true,"filesChanged":["/w/a"]}}`},
-		"look":    {`{"to":"` + p2 + `","dryRun":true}`, `{"subtype":"rewind_files","user_message_id":"` + p2 + `","dry_run":true}`, `{"canRewind":true}`, `{"files":{"canRewind":true}}`},
-		"native":  {`{"user_message_id":"` + p2 + `"}`, `{"subtype":"rewind_files","user_message_id":"` + p2 + `"}`, `{"canRewind":true}`, `{"files":{"canRewind":true}}`},
-		"talk":    {`{"to":"p2","what":"conversation"}`, ``, ``, `{"restart":{"resume":"native","resumeAt":"a-1"}}`},
-		"talk at": {`{"what":"conversation","at":"a-2"}`, ``, ``, `{"restart":{"resume":"native","resumeAt":"a-2"}}`},
-		"both":    {`{"to":"p2","what":"both"}`, `{"subtype":"rewind_files","user_message_id":"` + p2 + `"}`, `{"canRewind":true}`, `{"files":{"canRewind":true},"restart":{"resume":"native","resumeAt":"a-1"}}`},
+		"files":     {`{"to":"p2","what":"files"}`, ask, `{"canRewind":true,"filesChanged":["/w/a"]}`, `{"conversation":false,"files":{"canRewind":true,"filesChanged":["/w/a"]}}`},
+		"look":      {`{"to":"` + p2 + `","what":"both","dryRun":true}`, dry, `{"canRewind":true}`, `{"dryRun":true,"conversation":true,"files":{"canRewind":true}}`},
+		"look talk": {`{"to":"p2","dryRun":true}`, ``, ``, `{"dryRun":true,"conversation":true,"files":false}`},
+		"native":    {`{"user_message_id":"` + p2 + `","what":"files"}`, ask, `{"canRewind":true}`, `{"conversation":false,"files":{"canRewind":true}}`},
+		"talk":      {`{"to":"p2"}`, ``, ``, `{"restart":{"resume":"native","resumeAt":"a-1"},"files":false}`},
+		"talk at":   {`{"what":"conversation","at":"a-2"}`, ``, ``, `{"restart":{"resume":"native","resumeAt":"a-2"},"files":false}`},
+		"known":     {`{"to":"p2","at":"guessed"}`, ``, ``, `{"restart":{"resume":"native","resumeAt":"a-1"},"files":false}`},
+		"told":      {`{"to":"earlier","at":"a-0"}`, ``, ``, `{"restart":{"resume":"native","resumeAt":"a-0"},"files":false}`},
+		"both":      {`{"to":"p2","what":"both"}`, ask, `{"canRewind":true}`, `{"restart":{"resume":"native","resumeAt":"a-1"},"files":{"canRewind":true}}`},
 	} {
 		s := twoTurns(t)
 		before := len(s.wrote)
@@ -128,7 +133,7 @@ func TestRewind(t *testing.T) {
 	s := twoTurns(t)
 	s.refused(adapters.Op{ID: "o", Name: "rewind", Params: jsontext.Value(`{"to":"p1","what":"conversation"}`)})
 	// No checkpoint.
-	s.op("rewind", `{"to":"nobody"}`)
+	s.op("rewind", `{"to":"nobody","what":"files"}`)
 	s.reply(s.request("rewind_files"), `{"canRewind":false,"error":"No file checkpoint found for this message."}`)
 	if e := s.done["o-rewind"].Err; e == nil || e.Code != contract.CodeInvalidRequest || e.Message != "No file checkpoint found for this message." {
 		t.Errorf("outcome = %+v, want the reason", s.done["o-rewind"])
@@ -137,10 +142,10 @@ func TestRewind(t *testing.T) {
 
 func TestFork(t *testing.T) {
 	for params, want := range map[string]string{
-		``:              `{"newProcess":true,"fork":"native"}`,
-		`{"at":"a-1"}`:  `{"newProcess":true,"fork":"native","forkAt":"a-1"}`,
-		`{"to":"p2"}`:   `{"newProcess":true,"fork":"native","forkAt":"a-1"}`,
-		`{"to":"none"}`: `{"newProcess":true,"fork":"native"}`,
+		``:                         `{"newProcess":true,"fork":"native"}`,
+		`{"at":"a-1"}`:             `{"newProcess":true,"fork":"native","forkAt":"a-1"}`,
+		`{"to":"p2"}`:              `{"newProcess":true,"fork":"native","forkAt":"a-1"}`,
+		`{"to":"none","at":"a-0"}`: `{"newProcess":true,"fork":"native","forkAt":"a-0"}`,
 	} {
 		s := twoTurns(t)
 		s.op("fork", params)
@@ -148,6 +153,7 @@ func TestFork(t *testing.T) {
 			t.Errorf("fork %s = %s, want %s", params, got, want)
 		}
 	}
+	twoTurns(t).refused(adapters.Op{ID: "o", Name: "fork", Params: jsontext.Value(`{"to":"p1"}`)})
 }
 
 func TestCompact(t *testing.T) {

@@ -91,7 +91,23 @@ func (p *protocol) initialized(r reply) {
 		p.facts.mode = mode
 	}
 	f.Mode, f.Thinking = p.facts.mode, p.facts.thinking
+	p.startThinking()
 	p.opened()
+}
+
+// startThinking asks for a thinking level that no flag of the CLI can.
+func (p *protocol) startThinking() {
+	level := p.info.Options.Thinking
+	if slices.Contains(efforts(), level) {
+		return
+	}
+	if c, err := thinkingRequest(level); err == nil && c != nil {
+		p.request(c.kind, c.body, func(r reply) {
+			if r.err != nil {
+				p.notice(contract.ServiceNotice, r.err.code, "The thinking level "+level+" was not taken: "+r.err.message)
+			}
+		})
+	}
 }
 
 // opened says that the session takes prompts.

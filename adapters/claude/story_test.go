@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -313,6 +314,7 @@ func TestConfigure(t *testing.T) {
 }
 
 func TestConfigureThinking(t *testing.T) {
+	efforts := []string{"low", "medium", "high", "xhigh", "max"} // these have one
 	for level, want := range map[string]string{
 		"low":     `{"subtype":"apply_flag_settings","settings":{"effortLevel":"low"}}`,
 		"off":     `{"subtype":"set_max_thinking_tokens","max_thinking_tokens":0}`,
@@ -320,6 +322,11 @@ func TestConfigureThinking(t *testing.T) {
 		"default": `{"subtype":"set_max_thinking_tokens","max_thinking_tokens":null}`,
 	} {
 		s := start(t, adapters.Options{})
+		// At the start there is no flag for it.
+		at := start(t, adapters.Options{Thinking: level})
+		if got := string(at.wrote[len(at.wrote)-1].Get("request")); got != want && !slices.Contains(efforts, level) {
+			t.Errorf("starting with %q wrote %s, want %s", level, got, want)
+		}
 		s.submit(adapters.Configure{ID: "c", ThinkingLevel: level})
 		if got := string(s.wrote[len(s.wrote)-1].Get("request")); got != want {
 			t.Errorf("thinking %q wrote %s, want %s", level, got, want)

@@ -90,7 +90,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.onAsk, "on-ask", "", "`WHAT` an ask does that no rule decides: wait, deny, fail or prompt")
 	fl.StringVar(&f.resume, "resume", "", "go on with `SESSION`: its id, a prefix, last, or the agent's own id")
 	fl.BoolVar(&f.cont, "continue", false, "go on with the newest session of this directory")
-	fl.StringVar(&f.fork, "fork", "", "branch off `SESSION`: ID or ID@ORIGIN")
+	fl.StringVar(&f.fork, "fork", "", "branch off `SESSION`: ID, or ID@POINT (an envelope id or origin)")
 	fl.StringArrayVar(&f.images, "image", nil, "picture `FILE` to send with the prompt (repeatable)")
 	fl.StringArrayVar(&f.files, "file", nil, "`FILE` to send with the prompt (repeatable)")
 	fl.StringArrayVar(&f.dirs, "add-dir", nil, "further directory `DIR` the agent may work in (repeatable)")

@@ -281,14 +281,14 @@ func sessionConfig(st *streams, req runRequest) (*setup, error) {
 // own journal; an id that is none of ours is the agent's.
 func (s *setup) resume(f *runFlags) error {
 	hc := &s.host
-	ref, fork := f.resume, false
+	ref, fork, point := f.resume, false, ""
 	if f.cont {
 		ref = "last"
 	}
 	if f.fork != "" {
 		ref, fork = f.fork, true
 		if id, at, ok := strings.Cut(f.fork, "@"); ok {
-			ref, hc.Options.ForkAt = id, at
+			ref, point = id, at
 		}
 	}
 	if ref == "" {
@@ -315,7 +315,11 @@ func (s *setup) resume(f *runFlags) error {
 		return usage("start a new one", "session %s cannot be gone on with: its agent never opened it", meta.ID)
 	}
 	if fork {
-		hc.Options.Fork = meta.Facts.NativeSession
+		branch, err := host.BranchOf(hc.StateDir, meta, point)
+		if err != nil {
+			return usage("name the envelope of an answer, or of the message to branch off before", "--fork: %v", err)
+		}
+		branch.Configure(hc)
 		return nil
 	}
 	hc.Options.Resume = meta.Facts.NativeSession
