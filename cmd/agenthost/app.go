@@ -104,6 +104,7 @@ in a journal, and lets a person decide what they may do.`,
 		newRun(io), newAgents(io), newSessions(io), newValidate(io), newReplay(io),
 		newPolicy(io), newGrants(io), newConfig(io), newDev(io), newVersion(io),
 	)
+	withExitCodes(root)
 	return root
 }
 

@@ -90,7 +90,7 @@ func (r *runner) result(inputErr, outErr error) error {
 		return p
 	}
 	if inputErr != nil && !errors.Is(inputErr, host.ErrOver) {
-		return &problem{code: exitUsage, what: inputErr.Error()}
+		return inputProblem(inputErr)
 	}
 	return r.out.once(r.out.last.problem())
 }
@@ -115,6 +115,9 @@ func startProblem(err error) error {
 	var disk *journal.WriteError
 	if errors.As(err, &disk) {
 		return journalProblem(err)
+	}
+	if ofTheDisk(err) {
+		return failure(err)
 	}
 	return &problem{code: exitUsage, what: err.Error()}
 }

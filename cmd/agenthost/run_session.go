@@ -274,6 +274,9 @@ func sessionConfig(st *streams, req runRequest) (*setup, error) {
 	if err != nil {
 		return s, err
 	}
+	if info, err := os.Stat(hc.Dir); err != nil || !info.IsDir() {
+		return s, usage("name a directory with --cwd", "want a working directory, got %q", hc.Dir)
+	}
 	return s, s.record(cfg, f.record)
 }
 
