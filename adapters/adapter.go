@@ -38,6 +38,17 @@ type Protocol interface {
 	Capabilities() []session.Capability
 }
 
+// Unwrapper is an Adapter whose command, as package managers install it, is a
+// script that starts the program itself. The host starts the program: that is one
+// process less, and none that outlives a script which is killed.
+type Unwrapper interface {
+	// Unwrap lists where the program lies, best first, when command, an absolute path
+	// whose symbolic links were followed, is such a script; nothing when it is not.
+	// It looks at names only. platform and architecture are those of runtime.GOOS and
+	// runtime.GOARCH. None of the places need exist: the script is started then.
+	Unwrap(command, platform, architecture string) []string
+}
+
 // ErrUnsupported is what Submit returns (wrapped, with the reason) for a command
 // that this agent cannot take.
 var ErrUnsupported = errors.ErrUnsupported

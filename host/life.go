@@ -88,7 +88,7 @@ func (s *Session) commandLine(l adapters.Launch) (argv, env []string, err error)
 	if err != nil {
 		return nil, nil, err
 	}
-	argv = append([]string{exe}, l.Argv[1:]...)
+	argv = append([]string{s.program(exe)}, l.Argv[1:]...)
 	return argv, childenv.With(env, "PATH", proc.PathWith(exe, path)), nil
 }
 
