@@ -48,6 +48,9 @@ func (a Adapter) Describe() adapters.Description {
 // Launch implements adapters.Adapter.
 func (a Adapter) Launch(req adapters.LaunchRequest) (adapters.Launch, error) {
 	s := a.spec
+	if err := refusedOptions(s, req.Options); err != nil {
+		return adapters.Launch{}, err
+	}
 	argv := s.Command
 	if req.Command != nil {
 		argv = req.Command

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -26,11 +27,17 @@ func (p *Protocol) open(c adapters.Open) error {
 	if p.phase != fresh {
 		return fmt.Errorf("the session was opened already")
 	}
-	if err := p.refuseOptions(); err != nil {
+	if err := refusedOptions(p.spec, p.info.Options); err != nil {
 		return err
 	}
 	p.phase = opening
 	p.opener.id = c.ID
+	if hook := p.spec.Hooks.Refuse; hook != nil {
+		if fault := hook(p.info); fault != nil {
+			p.openFailed(*fault)
+			return nil
+		}
+	}
 	p.call("initialize", initializeParams(p.info.Client, p.spec.Quirks.Client), InitializeWait, func(r reply) {
 		if !r.ok() {
 			p.openFailed(p.startFault(r, "initialize"))
@@ -123,9 +130,10 @@ func (p *Protocol) introduced(result rawjson.Value) {
 	p.opener.authMethods = f.AuthMethods
 }
 
-// refuseOptions refuses what ACP has no way to say, before anything is sent.
-func (p *Protocol) refuseOptions() error {
-	o, q := p.info.Options, p.spec.Quirks
+// refusedOptions says what of the options ACP has no way to say, or the agent cannot do:
+// before it is started, and before anything is sent.
+func refusedOptions(spec AgentSpec, o adapters.Options) error {
+	q, name := spec.Quirks, cmp.Or(spec.Title, spec.Name)
 	for _, x := range []struct {
 		name string
 		set  bool
@@ -138,11 +146,14 @@ func (p *Protocol) refuseOptions() error {
 		{"ForkAt", o.ForkAt != ""},
 	} {
 		if x.set && !slices.Contains(q.LaunchTakes, x.name) {
-			return fmt.Errorf("%s over ACP takes no option %s: %w", p.name(), x.name, adapters.ErrUnsupported)
+			return fmt.Errorf("%s over ACP takes no option %s: %w", name, x.name, adapters.ErrUnsupported)
 		}
 	}
+	if o.Fork != "" && (q.Fork == ForkNever || q.Fork == ForkBranch) {
+		return fmt.Errorf("%s cannot start from a fork of a session: %w", name, adapters.ErrUnsupported)
+	}
 	if q.NoLoad != "" && (o.Resume != "" || o.Continue || o.Fork != "") {
-		return fmt.Errorf("%s cannot go on with an earlier session: %s: %w", p.name(), q.NoLoad, adapters.ErrUnsupported)
+		return fmt.Errorf("%s cannot go on with an earlier session: %s: %w", name, q.NoLoad, adapters.ErrUnsupported)
 	}
 	if mode := contract.PermissionMode(o.Mode); mode == contract.ModeBypassPermissions && !o.AllowBypass {
 		return fmt.Errorf("mode %q needs the local opt-in", mode)

@@ -238,3 +238,36 @@ func TestNoAgent(t *testing.T) {
 		t.Errorf("Open = %+v, want start-failed", o)
 	}
 }
+
+// TestRefusedAtOnce: what an agent cannot do is said before it is started, where
+// that is known, and else before a wait.
+func TestRefusedAtOnce(t *testing.T) {
+	never := fake
+	never.Quirks.Fork = ForkNever
+	never.Command = []string{"fake"}
+	for _, o := range []adapters.Options{{Fork: "x"}, {MaxTurns: 3}, {BudgetUSD: 1}, {Sandbox: true}} {
+		if _, err := New(never).Launch(adapters.LaunchRequest{Dir: "/w", Options: o}); !errors.Is(err, adapters.ErrUnsupported) {
+			t.Errorf("Launch with %+v = %v, want ErrUnsupported", o, err)
+		}
+		if err := newBench(t, never, o).try(adapters.Open{ID: "open"}); !errors.Is(err, adapters.ErrUnsupported) {
+			t.Errorf("Open with %+v = %v, want ErrUnsupported", o, err)
+		}
+	}
+	late := fake
+	late.Hooks.LoadAt = func(now time.Time, _ adapters.SessionInfo) time.Time { return now.Add(time.Minute) }
+	for _, o := range []adapters.Options{{Fork: "x"}, {Resume: "x"}, {Continue: true}} {
+		b := newBench(t, late, o)
+		b.submit(adapters.Open{ID: "open"})
+		b.result(b.last("initialize"), `{"protocolVersion":1}`)
+		if len(b.done) != 1 || b.done[0].Err == nil || b.done[0].Err.Code != contract.CodeUnsupported {
+			t.Errorf("%+v of an agent that has nothing: %+v, want unsupported at once", o, b.done)
+		}
+	}
+	no := fake
+	no.Hooks.Refuse = func(adapters.SessionInfo) *contract.Error { return &contract.Error{Code: contract.CodeSessionNotFound} }
+	b := newBench(t, no, adapters.Options{Resume: "x"})
+	b.submit(adapters.Open{ID: "open"})
+	if len(b.written) > 0 || len(b.done) != 1 || b.done[0].Err == nil {
+		t.Errorf("refused by the hook: wrote %d messages, outcome %+v", len(b.written), b.done)
+	}
+}

@@ -44,10 +44,14 @@ func (o *opener) heard(p *Protocol) {
 }
 
 // openSession opens what the options say: a new session, an earlier one or a
-// branch of one.
+// branch of one. What the agent cannot do is said at once, not after a wait.
 func (p *Protocol) openSession() {
 	o := p.info.Options
 	p.facts() // the agent's name is worth a Step of its own
+	if why := p.cannotOpen(); why != "" {
+		p.openFailed(contract.Error{Code: contract.CodeUnsupported, Message: p.name() + " " + why})
+		return
+	}
 	begin := func() {
 		switch {
 		case o.Fork != "":
@@ -68,6 +72,23 @@ func (p *Protocol) openSession() {
 		}
 	}
 	begin()
+}
+
+// cannotOpen says what the agent lacks for what the options want, empty for
+// nothing.
+func (p *Protocol) cannotOpen() string {
+	o := p.info.Options
+	loads := p.agent.caps.Get("loadSession").True()
+	switch {
+	case o.Fork != "" && !p.forks():
+		return "cannot start from a fork of a session"
+	case o.Fork != "" || o.Resume == "" && !o.Continue:
+	case o.Continue && o.Resume == "" && !p.agent.can("list"):
+		return "does not list its sessions: name one to resume"
+	case !loads && (!p.agent.can("resume") || p.spec.Quirks.NoResume):
+		return "cannot open earlier sessions"
+	}
+	return ""
 }
 
 // sessionParams are the parameters that open a session in every way.
@@ -215,12 +236,6 @@ func (p *Protocol) loaded(id string, r reply, method string) {
 
 // openNewest looks for the newest session of the directory, page by page.
 func (p *Protocol) openNewest(cursor, best, bestTime string, page int) {
-	if !p.agent.can("list") {
-		p.openFailed(contract.Error{
-			Code: contract.CodeUnsupported, Message: p.name() + " does not list its sessions: name one to resume",
-		})
-		return
-	}
 	p.openCall("session/list", listParams{p.info.Dir, cursor}, func(r reply) {
 		if !r.ok() {
 			p.openFailed(p.startFault(r, "session/list"))
@@ -265,10 +280,6 @@ func newer(a, b string) bool {
 
 // openFork branches off an earlier session and opens the branch.
 func (p *Protocol) openFork(from string) {
-	if !p.forks() || p.spec.Quirks.Fork == ForkBranch {
-		p.openFailed(contract.Error{Code: contract.CodeUnsupported, Message: p.name() + " cannot start from a fork"})
-		return
-	}
 	params, err := p.sessionParams(from)
 	if err != nil {
 		p.openFailed(contract.Error{Code: contract.CodeUnsupported, Message: err.Error()})

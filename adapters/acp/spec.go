@@ -144,6 +144,9 @@ const (
 type Hooks struct {
 	// Launch changes how the agent is started, after the spec was applied.
 	Launch func(adapters.LaunchRequest, *adapters.Launch) error
+	// Refuse says why a session cannot be opened, before the agent is asked; nil when
+	// it may be.
+	Refuse func(adapters.SessionInfo) *contract.Error
 	// LoadAt returns the earliest time at which an earlier session may be opened;
 	// the zero Time is at once.
 	LoadAt func(now time.Time, info adapters.SessionInfo) time.Time

@@ -27,6 +27,9 @@ type drive struct {
 	mode   string
 }
 
+// native is Gemini CLI's id of the session.
+const native = "1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed"
+
 const (
 	initialized = `{"protocolVersion":1,"agentInfo":{"name":"gemini-cli","title":"Gemini CLI","version":"0.61.0"},` +
 		`"authMethods":[{"id":"oauth-personal","name":"Log in with Google"},{"id":"gemini-api-key","name":"Gemini API key"}],` +
@@ -49,7 +52,7 @@ func opened(t *testing.T, o adapters.Options) *drive {
 	t.Helper()
 	d := begin(t, o)
 	d.result(initialized)
-	d.result(`{"sessionId":"g",` + settings + `}`)
+	d.result(`{"sessionId":"` + native + `",` + settings + `}`)
 	if n := len(d.done); n != 1 || d.done[0].Err != nil {
 		t.Fatalf("Open = %+v, want it done", d.done)
 	}
@@ -157,7 +160,7 @@ func (d *drive) fail(code int, message, data string) {
 // update is a session/update.
 func (d *drive) update(update string) {
 	d.t.Helper()
-	d.line(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"g","update":` + update + `}}`)
+	d.line(`{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"` + native + `","update":` + update + `}}`)
 }
 
 func (d *drive) text(text string) {
@@ -174,7 +177,7 @@ func (d *drive) ask(call string) {
 
 func (d *drive) askWith(call, options string) {
 	d.t.Helper()
-	d.line(`{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"g","options":[` +
+	d.line(`{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"sessionId":"` + native + `","options":[` +
 		options + `],"toolCall":` + call + `}}`)
 }
 

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
@@ -76,6 +77,7 @@ func spec() acp.AgentSpec {
 			NameFromID:     "__",
 			TitleIsCommand: true,
 			Steer:          acp.SteerNever,
+			Fork:           acp.ForkNever,
 			ReplaySettle:   replaySettle,
 			ImagesAlone:    true,
 			// Reaches one tool of a server for the session. Not in here, and so never
@@ -84,7 +86,22 @@ func spec() acp.AgentSpec {
 			NarrowOptions: []string{"proceed_always_tool"},
 			LaunchTakes:   []string{"Dirs"},
 		},
-		Hooks: acp.Hooks{LoadAt: loadAt, Tool: describeTool, Fault: fault},
+		Hooks: acp.Hooks{Refuse: noSession, LoadAt: loadAt, Tool: describeTool, Fault: fault},
+	}
+}
+
+var sessionID = pattern(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// noSession refuses to look for what can be no session: a load is put off, and one
+// of a wrong name should not fail a minute later. An id that the host had from
+// Gemini CLI is right whatever it looks like.
+func noSession(info adapters.SessionInfo) *contract.Error {
+	id := info.Options.Resume
+	if id == "" || !info.NativeOpened.IsZero() || sessionID().MatchString(id) {
+		return nil
+	}
+	return &contract.Error{
+		Code: contract.CodeSessionNotFound, Message: fmt.Sprintf("Gemini CLI has no session %q: its ids are UUIDs.", id),
 	}
 }
 

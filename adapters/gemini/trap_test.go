@@ -1,6 +1,7 @@
 package gemini_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func TestTextThatOnlyBeginsLikeAModeUpdate(t *testing.T) {
 func TestModeUpdateWhileOpening(t *testing.T) {
 	d := begin(t, adapters.Options{Mode: "plan"})
 	d.result(initialized)
-	d.result(`{"sessionId":"g",` + settings + `}`)
+	d.result(`{"sessionId":"` + native + `",` + settings + `}`)
 	d.text("[MODE_UPDATE] plan")
 	d.result(`{}`)
 	if len(d.done) != 1 || d.done[0].Err != nil || d.kinds() != "" || d.mode != "plan" {
@@ -84,7 +85,7 @@ func TestModeUpdateWhileOpening(t *testing.T) {
 }
 
 func TestReplayIsNotLive(t *testing.T) {
-	d := begin(t, adapters.Options{Resume: "g"})
+	d := begin(t, adapters.Options{Resume: native})
 	d.result(initialized)
 	d.pass(time.Minute)
 	if d.waiting().Method != "session/load" {
@@ -120,7 +121,7 @@ func TestLoadWaitsForTheNextMinute(t *testing.T) {
 	}
 	for _, tt := range tests {
 		p := gemini.NewOn(bare).NewProtocol(adapters.SessionInfo{
-			ID: "s", Dir: "/w", NativeOpened: tt.opened, Options: adapters.Options{Resume: "g"},
+			ID: "s", Dir: "/w", NativeOpened: tt.opened, Options: adapters.Options{Resume: native},
 		})
 		d := &drive{t: t, p: p, now: at(8, 0, 20)}
 		d.submit(adapters.Open{ID: "open"})
@@ -142,6 +143,37 @@ func TestLoadWaitsForTheNextMinute(t *testing.T) {
 		if d.waiting().Method != "session/load" {
 			t.Errorf("opened %v: sent %s, want session/load at %v", tt.opened, d.methods(), tt.want)
 		}
+	}
+}
+
+// What can be no session fails at once, not after the wait for the next minute.
+func TestResumeOfNoSession(t *testing.T) {
+	for _, id := range []string{"nope", "1", "latest", native[1:]} {
+		d := begin(t, adapters.Options{Resume: id})
+		if len(d.sent) > 0 || len(d.done) != 1 || d.done[0].Err == nil || d.done[0].Err.Code != contract.CodeSessionNotFound {
+			t.Errorf("--resume %s: sent %q, Open = %+v, want session-not-found at once", id, d.methods(), d.done)
+		}
+	}
+	p := gemini.NewOn(bare).NewProtocol(adapters.SessionInfo{
+		ID: "s", Dir: "/w", NativeOpened: time.Unix(1, 0), Options: adapters.Options{Resume: "of-a-newer-form"},
+	})
+	d := &drive{t: t, p: p, now: time.Unix(1000, 0)}
+	d.submit(adapters.Open{ID: "open"})
+	if d.methods() != "initialize" {
+		t.Errorf("an id that Gemini CLI gave was refused: %+v", d.done)
+	}
+}
+
+// It has no fork and no list: said before it is started, and before any wait.
+func TestForkAndContinueAreRefusedAtOnce(t *testing.T) {
+	_, err := gemini.NewOn(bare).Launch(adapters.LaunchRequest{Dir: "/w", StateDir: "/state", Options: adapters.Options{Fork: native}})
+	if !errors.Is(err, adapters.ErrUnsupported) {
+		t.Errorf("Launch for a fork = %v, want ErrUnsupported", err)
+	}
+	d := begin(t, adapters.Options{Continue: true})
+	d.result(initialized)
+	if len(d.done) != 1 || d.done[0].Err == nil || d.done[0].Err.Code != contract.CodeUnsupported || d.kinds() != "" {
+		t.Errorf("--continue: Open = %+v, said %q, want unsupported at once", d.done, d.kinds())
 	}
 }
 
@@ -351,7 +383,7 @@ func TestUnknownModelIsTold(t *testing.T) {
 	}
 	d = begin(t, adapters.Options{Model: "gemini-99"})
 	d.result(initialized)
-	d.result(`{"sessionId":"g",` + settings + `}`)
+	d.result(`{"sessionId":"` + native + `",` + settings + `}`)
 	d.result(`{}`)
 	if d.kinds() != "service" || len(d.done) != 1 {
 		t.Errorf("started with model gemini-99: said %q, want a notice", d.kinds())
@@ -401,7 +433,7 @@ func TestNoFilesAreOffered(t *testing.T) {
 	if fs.Get("readTextFile").True() || fs.Get("writeTextFile").True() {
 		t.Errorf("offered %s: writing a new file fails then", fs)
 	}
-	d.line(`{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"sessionId":"g","path":"/w/x"}}`)
+	d.line(`{"jsonrpc":"2.0","id":3,"method":"fs/read_text_file","params":{"sessionId":"` + native + `","path":"/w/x"}}`)
 	if last := d.sent[len(d.sent)-1]; last.Err == nil || len(d.step.Effects) > 0 {
 		t.Errorf("a read of a file gave %+v, want a refusal", d.step)
 	}
