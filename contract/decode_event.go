@@ -65,7 +65,7 @@ func readEvent(o object) Event {
 	case TypeFile:
 		return readFile(o)
 	case TypeTurnStart:
-		return TurnStart{Extra: o.rest()}
+		return TurnStart{Prompts: o.optTexts("prompts"), Extra: o.rest()}
 	case TypeTurnEnd:
 		return readTurnEnd(o)
 	case TypeToolCallStart:

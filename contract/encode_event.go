@@ -16,6 +16,7 @@ func (w *encoder) event(ev Event) {
 		w.writeFile(ev)
 	case TurnStart:
 		w.begin(TypeTurnStart)
+		w.texts("prompts", ev.Prompts)
 		end[TurnStart](w, ev.Extra)
 	case TurnEnd:
 		w.writeTurnEnd(ev)

@@ -4,7 +4,10 @@ import "encoding/json/jsontext"
 
 // TurnStart opens a turn and says that the agent picked the message up.
 type TurnStart struct {
-	Extra jsontext.Value `json:",embed"`
+	// Prompts are the user texts that the turn takes up, by the ids of their
+	// envelopes; none for a turn that nobody prompted. Extended.
+	Prompts []string `json:"prompts,omitempty"`
+	Extra   jsontext.Value `json:",embed"`
 }
 
 // TurnStatus is the outcome of a turn.
