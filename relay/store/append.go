@@ -135,9 +135,10 @@ func (t *Tenant) Next(ctx context.Context, session string) (wire.Position, error
 
 // Append stores envelopes at a position and returns the next one. What is stored
 // already is taken as sent again; a position beyond the next is CodeGap with
-// wire.AppendResult as data. After another error the outcome is unknown, and sending
+// wire.AppendResult as data, unless reset says that what lies between is kept nowhere.
+// After another error the outcome is unknown, and sending
 // the same again is safe.
-func (t *Tenant) Append(ctx context.Context, session string, pos wire.Position, lines []jsontext.Value) (wire.Position, error) {
+func (t *Tenant) Append(ctx context.Context, session string, pos wire.Position, lines []jsontext.Value, reset bool) (wire.Position, error) {
 	if !ValidName(session) {
 		return 0, wire.Errorf(wire.CodeInvalid, "session: want 1 to 64 letters, digits, - and _, got %q", session)
 	}
@@ -145,8 +146,9 @@ func (t *Tenant) Append(ctx context.Context, session string, pos wire.Position, 
 		return 0, wire.Errorf(wire.CodeInvalid, "position: want 0 or more, got %d", pos)
 	}
 	for i, line := range lines {
-		if len(line) == 0 || line[0] != '{' || bytes.IndexByte(line, '\n') >= 0 {
-			return 0, wire.Errorf(wire.CodeInvalid, "envelopes[%d]: want an object in one line", i)
+		// What has no place in the strict profile is null.
+		if len(line) == 0 || line[0] != '{' && line[0] != 'n' || bytes.IndexByte(line, '\n') >= 0 {
+			return 0, wire.Errorf(wire.CodeInvalid, "envelopes[%d]: want an object or null in one line", i)
 		}
 	}
 	l := t.logs.get(session)
@@ -158,12 +160,13 @@ func (t *Tenant) Append(ctx context.Context, session string, pos wire.Position, 
 		}
 	}
 	for tries := 0; ; tries++ {
-		if pos > l.next {
+		if pos > l.next && !reset {
 			return 0, wire.Errorf(wire.CodeGap, "position: want %d, got %d", l.next, pos).WithData(wire.AppendResult{Next: l.next})
 		}
 		if pos+int64(len(lines)) <= l.next {
 			return l.next, nil
 		}
+		l.next = max(l.next, pos)
 		err := t.publish(ctx, session, l, lines[l.next-pos:])
 		if err == nil {
 			return l.next, nil

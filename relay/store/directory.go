@@ -243,6 +243,33 @@ func (t *Tenant) PutHost(ctx context.Context, c Connection) error {
 	return nil
 }
 
+// RenewHost is PutHost for a connection that has said so before. When a newer one has
+// taken over it does nothing.
+func (t *Tenant) RenewHost(ctx context.Context, c Connection) error {
+	e, err := t.kv.Get(ctx, "h."+c.Host.ID)
+	if err != nil {
+		return fmt.Errorf("reading host %s: %w", c.Host.ID, err)
+	}
+	var has Connection
+	if err := json.Unmarshal(e.Value(), &has); err != nil || has.ID != c.ID {
+		return err
+	}
+	return t.updateHost(ctx, c, e.Revision())
+}
+
+// updateHost replaces the entry of a revision; a newer one is left.
+func (t *Tenant) updateHost(ctx context.Context, c Connection, revision uint64) error {
+	value, err := wire.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("encoding a host: %w", err)
+	}
+	_, err = t.kv.Update(ctx, "h."+c.Host.ID, value, revision)
+	if err != nil && !isWrongSequence(err) && !errors.Is(err, jetstream.ErrKeyExists) {
+		return fmt.Errorf("storing host %s: %w", c.Host.ID, err)
+	}
+	return nil
+}
+
 // HostOf is a host as the bucket has it now; false when there is none.
 func (t *Tenant) HostOf(ctx context.Context, id string) (Connection, bool, error) {
 	if !ValidName(id) {
@@ -273,14 +300,7 @@ func (t *Tenant) LeaveHost(ctx context.Context, host, connection string, lastSee
 		return err
 	}
 	c.ID, c.Host.Online, c.Host.LastSeen = "", false, lastSeen
-	value, err := wire.Marshal(c)
-	if err != nil {
-		return fmt.Errorf("encoding a host: %w", err)
-	}
-	if _, err = t.kv.Update(ctx, "h."+host, value, e.Revision()); err != nil && !isWrongSequence(err) && !errors.Is(err, jetstream.ErrKeyExists) {
-		return fmt.Errorf("storing host %s: %w", host, err)
-	}
-	return nil
+	return t.updateHost(ctx, c, e.Revision())
 }
 
 // Hosts are the hosts, by name.

@@ -41,7 +41,7 @@ func StartEmbedded(o EmbeddedOptions) (*Embedded, error) {
 	opts := &server.Options{
 		ServerName: o.Name, DontListen: true, NoSigs: true, NoLog: o.Logger == nil,
 		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync, DisableJetStreamBanner: true,
-		MaxPayload: 1 << 20,
+		MaxPayload: 8 << 20, // commands carry prompts; envelopes are stored in smaller pieces
 	}
 	if o.Name == "" {
 		opts.ServerName = "agenthost"

@@ -19,7 +19,8 @@ import (
 // MaxFile is the largest file taken, in bytes. Agents take no larger attachments.
 const MaxFile = 100 << 20
 
-// CreateFile begins an upload.
+// CreateFile begins an upload, under p.Ref when that is set. CodeConflict says that
+// there is one of that name.
 func (t *Tenant) CreateFile(ctx context.Context, p wire.UploadParams) (wire.Upload, error) {
 	if p.Size < 0 || p.Size > MaxFile {
 		return wire.Upload{}, wire.Errorf(wire.CodeTooLarge, "size: want 0 to %d bytes, got %d", MaxFile, p.Size)
@@ -30,12 +31,22 @@ func (t *Tenant) CreateFile(ctx context.Context, p wire.UploadParams) (wire.Uplo
 	if len(p.Name) > 255 || len(p.MimeType) > 255 {
 		return wire.Upload{}, wire.Errorf(wire.CodeInvalid, "name and mimeType: want at most 255 bytes")
 	}
-	u := wire.Upload{Ref: cuid2.Generate(), Name: p.Name, MimeType: p.MimeType, Size: p.Size, SHA256: p.SHA256}
+	if p.Ref == "" {
+		p.Ref = cuid2.Generate()
+	}
+	if !ValidName(p.Ref) {
+		return wire.Upload{}, wire.Errorf(wire.CodeInvalid, "ref: want 1 to 64 letters, digits, - and _, got %q", p.Ref)
+	}
+	u := wire.Upload{Ref: p.Ref, Name: p.Name, MimeType: p.MimeType, Size: p.Size, SHA256: p.SHA256}
 	value, err := wire.Marshal(u)
 	if err != nil {
 		return wire.Upload{}, wire.Errorf(wire.CodeInvalid, "name: want text, got %q", p.Name)
 	}
-	if _, err := t.kv.Create(ctx, "u."+u.Ref, value); err != nil {
+	_, err = t.kv.Create(ctx, "u."+u.Ref, value)
+	if errors.Is(err, jetstream.ErrKeyExists) {
+		return wire.Upload{}, wire.Errorf(wire.CodeConflict, "file %s is there already", u.Ref)
+	}
+	if err != nil {
 		return wire.Upload{}, fmt.Errorf("storing an upload: %w", err)
 	}
 	return u, nil

@@ -100,13 +100,28 @@ func TestAppend(t *testing.T) {
 		{"*", 0, lines(0, 1, 1), 0, wire.CodeInvalid},
 		{"s2", 0, lines(0, 2, 10), 2, ""},
 	} {
-		next, err := tn.Append(ctx, c.session, c.pos, c.lines)
+		next, err := tn.Append(ctx, c.session, c.pos, c.lines, false)
 		if code(err) != c.code || (err == nil && next != c.next) {
 			t.Errorf("Append(%s, %d, %d lines) = %d, %v; want %d, %q", c.session, c.pos, len(c.lines), next, err, c.next, c.code)
 		}
 	}
 	take(t, tn, "s1", 0, 6, 10)
 	take(t, tn, "s1", 4, 2, 10)
+	if next, err := tn.Append(ctx, "s2", 9, lines(9, 1, 10), true); next != 10 || err != nil {
+		t.Errorf("Append behind what the host lost = %d, %v; want 10", next, err)
+	}
+	var told []string
+	for r, err := range tn.Read(ctx, "s2", 1) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told = append(told, fmt.Sprint(r.Position, r.Reset)); r.Position == 9 && !r.Reset {
+			break
+		}
+	}
+	if want := "1 false,9 true,9 false"; strings.Join(told, ",") != want {
+		t.Errorf("read %v, want %s", told, want)
+	}
 	if next, err := tn.Next(ctx, "s1"); next != 6 || err != nil {
 		t.Errorf("Next = %d, %v; want 6", next, err)
 	}
@@ -126,11 +141,11 @@ func TestReadFrom(t *testing.T) {
 	for round := range 6 {
 		for i, size := range sizes {
 			n := 1 + (round+i)%5
-			if _, err := tn.Append(ctx, "s", int64(pos), lines(pos, n, size)); err != nil {
+			if _, err := tn.Append(ctx, "s", int64(pos), lines(pos, n, size), false); err != nil {
 				t.Fatal(err)
 			}
 			pos += n
-			if _, err := tn.Append(ctx, "other", int64(round*len(sizes)+i), lines(0, 1, 3000)); err != nil {
+			if _, err := tn.Append(ctx, "other", int64(round*len(sizes)+i), lines(0, 1, 3000), false); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -167,7 +182,7 @@ func TestFollow(t *testing.T) {
 			}
 			l.mu.Unlock()
 		}
-		if _, err := tn.Append(t.Context(), "s", int64(i), lines(i, 1, 700)); err != nil {
+		if _, err := tn.Append(t.Context(), "s", int64(i), lines(i, 1, 700), false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -189,7 +204,7 @@ func TestTwoWriters(t *testing.T) {
 	for _, tn := range []*Tenant{a, b} {
 		wg.Go(func() {
 			for pos := int64(0); pos < n; {
-				next, err := tn.Append(t.Context(), "s", pos, lines(int(pos), min(3, n-int(pos)), 20))
+				next, err := tn.Append(t.Context(), "s", pos, lines(int(pos), min(3, n-int(pos)), 20), false)
 				if err != nil {
 					t.Error(err)
 					return
@@ -220,7 +235,7 @@ func TestRestartAndRetention(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if _, err := tenant(t, s, "acme").Append(t.Context(), "s", 0, lines(0, 3000, 20)); err != nil {
+		if _, err := tenant(t, s, "acme").Append(t.Context(), "s", 0, lines(0, 3000, 20), false); err != nil {
 			t.Fatal(err)
 		}
 	}()
@@ -237,7 +252,7 @@ func TestRestartAndRetention(t *testing.T) {
 	if err != nil || next != 3000 {
 		t.Fatalf("Next = %d, %v; want 3000", next, err)
 	}
-	if _, err := tn.Append(t.Context(), "s", next, lines(3000, 1, 20)); err != nil {
+	if _, err := tn.Append(t.Context(), "s", next, lines(3000, 1, 20), false); err != nil {
 		t.Fatal(err)
 	}
 	for r, err := range tn.Read(t.Context(), "s", 17) {
@@ -251,7 +266,7 @@ func TestRestartAndRetention(t *testing.T) {
 func TestTenantsApart(t *testing.T) {
 	s := open(t, t.TempDir(), Options{})
 	a, b := tenant(t, s, "a"), tenant(t, s, "b")
-	if _, err := a.Append(t.Context(), "s", 0, lines(0, 1, 1)); err != nil {
+	if _, err := a.Append(t.Context(), "s", 0, lines(0, 1, 1), false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.PutSession(t.Context(), 0, wire.Session{ID: "s"}); err != nil {
@@ -438,7 +453,7 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, ok, err := s.TokenOf(ctx, secret); !ok || err != nil || got != k {
+	if got, ok, err := s.TokenOf(ctx, secret); !ok || err != nil || got.ID != k.ID || got.Scope != k.Scope {
 		t.Errorf("TokenOf = %+v, %t, %v; want %+v", got, ok, err, k)
 	}
 	old, _, err := s.CreateToken(ctx, Token{Tenant: "acme", Scope: wire.ScopeView, Expires: time.Now().Add(-time.Second).UnixMilli()})

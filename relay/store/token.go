@@ -28,6 +28,8 @@ type Token struct {
 	Created int64 `json:"created"`
 	Expires int64 `json:"expires,omitzero"`
 	Revoked int64 `json:"revoked,omitzero"`
+	// Hash finds it again. It is set by TokenOf.
+	Hash string `json:"-"`
 }
 
 // Counts reports whether the token may be used at a time.
@@ -97,7 +99,12 @@ func (s *Store) putToken(ctx context.Context, hash string, k Token) error {
 
 // TokenOf finds the token with a secret; false when there is none that counts now.
 func (s *Store) TokenOf(ctx context.Context, secret string) (Token, bool, error) {
-	e, err := s.auth.Get(ctx, "t."+hashOf(secret))
+	return s.TokenByHash(ctx, hashOf(secret))
+}
+
+// TokenByHash is TokenOf for who has looked it up before.
+func (s *Store) TokenByHash(ctx context.Context, hash string) (Token, bool, error) {
+	e, err := s.auth.Get(ctx, "t."+hash)
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return Token{}, false, nil
 	}
@@ -108,6 +115,7 @@ func (s *Store) TokenOf(ctx context.Context, secret string) (Token, bool, error)
 	if err != nil {
 		return Token{}, false, fmt.Errorf("reading a token: %w", err)
 	}
+	k.Hash = hash
 	return k, k.Counts(time.Now()), nil
 }
 

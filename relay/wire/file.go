@@ -9,6 +9,8 @@ type UploadParams struct {
 	// SHA256 is lower-case hex; when given, a file of another sum is refused at its
 	// end.
 	SHA256 string `json:"sha256,omitzero"`
+	// Ref is the name of the file in a host's stream. Only hosts give one.
+	Ref string `json:"ref,omitzero"`
 }
 
 // Upload is an upload as it stands. It is whole when Offset equals Size, and only

@@ -67,6 +67,9 @@ type AppendParams struct {
 	Session   string           `json:"session"`
 	Position  Position         `json:"position"`
 	Envelopes []jsontext.Value `json:"envelopes"`
+	// Reset is set when the host no longer has what lies between the relay's next
+	// position and this one, which is then no gap. Viewers are told.
+	Reset bool `json:"reset,omitzero"`
 }
 
 // AppendResult acknowledges: what lies before Next is stored, on disk.
