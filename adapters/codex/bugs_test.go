@@ -459,29 +459,6 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// A rewind finds the turn of a message that an earlier process sent.
-func TestRewind(t *testing.T) {
-	s := start(t, adapters.Options{})
-	s.turn("p1", "t1")
-	s.completed("t1", "completed")
-	s.submit(adapters.Op{ID: "r1", Name: "rewind", Params: []byte(`{"to":"p1"}`)})
-	if p := s.request("thread/revert").Get("params"); p.Get("beforeTurnId").Text() != "t1" {
-		t.Errorf("revert = %s", p)
-	}
-	s.answer("thread/revert", `{}`)
-	s.submit(adapters.Op{ID: "r2", Name: "rewind", Params: []byte(`{"to":"old"}`)})
-	s.answer("thread/turns/list", `{"data":[{"id":"t9","items":[]}],"nextCursor":"more"}`)
-	s.answer("thread/turns/list", `{"data":[{"id":"t8","items":[{"type":"userMessage","clientId":"old"}]}]}`)
-	if p := s.request("thread/revert").Get("params"); p.Get("beforeTurnId").Text() != "t8" {
-		t.Errorf("revert = %s", p)
-	}
-	s.submit(adapters.Op{ID: "r3", Name: "rewind", Params: []byte(`{"to":"nowhere"}`)})
-	s.answer("thread/turns/list", `{"data":[]}`)
-	if o := s.done["r3"]; o.Err == nil || o.Err.Code != contract.CodeInvalidRequest {
-		t.Errorf("rewind to nowhere = %+v", o)
-	}
-}
-
 // Launch refuses what Codex cannot do, and what would answer behind the host's back.
 func TestLaunchRefuses(t *testing.T) {
 	for _, r := range []adapters.LaunchRequest{

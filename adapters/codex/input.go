@@ -210,7 +210,6 @@ func (p *protocol) userMessage(th *thread, turn string, item rawjson.Value) {
 		if in.steer && slices.Contains(p.turn.steers, in) {
 			p.keepPartials(th)
 			p.turn.steers = slices.DeleteFunc(p.turn.steers, func(o *input) bool { return o == in })
-			p.takers[in.id] = turn
 			p.succeed(in.id, []byte(`{"taken":"turn"}`))
 		}
 		return

@@ -34,8 +34,8 @@ type protocol struct {
 	usage    contract.Usage // since the last turn-end
 	asks     []*ask
 	callSeq  int
-	// takers are the native turns that took up our messages, by the command's id.
-	takers map[string]string
+	// reverts counts those of ours that the server has not told yet.
+	reverts int
 	// loose says that something was emitted outside of the root's turns, so that
 	// the stamper may have a turn open.
 	loose bool
@@ -55,7 +55,7 @@ func newProtocol(info adapters.SessionInfo) *protocol {
 	// with the defaults.
 	cfg, _ := parseSettings(info.Options)
 	return &protocol{
-		info: info, cfg: cfg, facts: newFacts(info.Options), root: newThread(""), takers: map[string]string{},
+		info: info, cfg: cfg, facts: newFacts(info.Options), root: newThread(""),
 	}
 }
 

@@ -91,6 +91,10 @@ func (p *protocol) threadNotice(th *thread, method string, params rawjson.Value)
 		}
 		p.notice(contract.ServiceError, contract.CodeAgentError, "The agent closed the session.")
 	case "thread/reverted":
+		if p.reverts > 0 {
+			p.reverts-- // its outcome tells
+			return
+		}
 		p.notice(contract.ServiceNotice, "", "The conversation was taken back to an earlier point. Files stay as they are.")
 	case "model/rerouted":
 		p.noticeOf(th.agent, contract.ServiceNotice, "", "The request went to the model "+params.Get("toModel").Text()+

@@ -71,7 +71,6 @@ func (p *protocol) openTurn(id string, inputs []*input) {
 	p.turn = turn{open: true, id: id, inputs: inputs, malformed: malformed, said: map[string]bool{}}
 	var ids []string
 	for _, in := range inputs {
-		p.takers[in.id] = id
 		if in.steer {
 			p.succeed(in.id, []byte(`{"taken":"next-turn"}`))
 		}
