@@ -31,6 +31,9 @@ type Config struct {
 	PassEnv []string
 	// Environ is the host's environment, as "K=V".
 	Environ []string
+	// Requeue runs the prompts that an earlier run of the session accepted and that
+	// no turn took up. Without it a notice says that they are not run.
+	Requeue bool
 	// Title is a person's name for the session, may be empty.
 	Title string
 	// Parent and Origin say what the session is branched off, see Branch.

@@ -327,10 +327,7 @@ func (s *Session) stop() {
 	}
 	before := s.state
 	s.state = closing
-	if n := len(s.queue); n > 0 {
-		s.service(contract.ServiceNotice, contract.CodeHostStopped, fmt.Sprintf("The session was stopped with %d prompts still waiting; they were not sent.", n))
-		s.queue = nil
-	}
+	s.dropQueue()
 	if before == open && s.busy() {
 		s.alarm.set(alarmStop, now().Add(s.cfg.Limits.Stop))
 		if err := s.abort(); err == nil {
@@ -388,6 +385,7 @@ func (s *Session) giveUp(why string) {
 
 // end is the last thing that happens to a session.
 func (s *Session) end() {
+	s.dropQueue()
 	s.append(s.stamper.Finish(contract.TurnCancelled, &contract.Error{Code: contract.CodeHostStopped, Message: "the session was stopped"})...)
 	s.sync()
 	s.state = over

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -105,16 +104,14 @@ func (s *Session) restoreStream() error {
 	if s.journal.End() == 0 {
 		return nil
 	}
-	waiting := 0
-	if err := s.stamper.Restore(counting(s.journal.Envelopes(), &waiting)); err != nil {
+	var waiting unanswered
+	if err := s.stamper.Restore(waiting.watching(s.journal.Envelopes())); err != nil {
 		return fmt.Errorf("reading the session's journal: %w", err)
 	}
 	s.append(s.stamper.Finish(contract.TurnFailed, &contract.Error{
 		Code: contract.CodeHostStopped, Message: "the host ended before the turn did",
 	})...)
-	if waiting > 0 {
-		s.service(contract.ServiceNotice, contract.CodeHostStopped, fmt.Sprintf("The host ended with %d prompts still waiting; they were not sent.", waiting))
-	}
+	s.takeUp(&waiting)
 	return nil
 }
 
@@ -144,29 +141,4 @@ func (s *Session) restoreMeta() error {
 	}
 	s.restoreBranch(old)
 	return nil
-}
-
-// counting counts the prompts that no turn took up and that no end of a session
-// has told of. A turn that the agent began by itself hides one; a turn that took
-// up several shows too many: the stream does not say which turn is whose.
-func counting(envelopes iter.Seq2[contract.Envelope, error], waiting *int) iter.Seq2[contract.Envelope, error] {
-	return func(yield func(contract.Envelope, error) bool) {
-		for e, err := range envelopes {
-			switch ev := e.Event.(type) {
-			case contract.Text:
-				if e.Role == contract.RoleUser && !ev.Steer {
-					*waiting++
-				}
-			case contract.TurnStart:
-				*waiting = max(*waiting-1, 0)
-			case contract.Service:
-				if ev.Code == contract.CodeHostStopped {
-					*waiting = 0
-				}
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
 }

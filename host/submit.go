@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -151,15 +150,11 @@ func (s *Session) takeFile(in Input, ev contract.File) error {
 		return ErrStopping
 	}
 	if len(in.Files) == 0 {
-		path, err := s.filePath(ev.Ref)
+		a, err := s.stored(ev)
 		if err != nil {
 			return err
 		}
-		content, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		in.Files = []adapters.Attachment{attachment(ev.Name, path, content)}
+		in.Files = []adapters.Attachment{a}
 	}
 	id, err := s.user(in.Envelope, ev)
 	if err != nil || id == "" {

@@ -90,6 +90,8 @@ func (s *Session) emit(d adapters.Draft) {
 	switch ev := d.Event.(type) {
 	case contract.TurnStart:
 		s.turn.sent = slices.DeleteFunc(s.turn.sent, func(id string) bool { return slices.Contains(d.Prompts, id) })
+		ev.Prompts = d.Prompts
+		d.Event = ev
 	case contract.TurnEnd:
 		if s.stamper.Turn() == "" {
 			// The stamper drops an end without a start; so do the books.
