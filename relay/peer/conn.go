@@ -67,32 +67,11 @@ func newConn(t transport, opts Options) *Conn {
 // the package comment for its errors. A call that ctx ends after it went out is not
 // undone.
 func (c *Conn) Call(ctx context.Context, method string, params, result any) error {
-	raw, err := marshal(params)
+	wait, err := c.Start(ctx, method, params)
 	if err != nil {
-		return fmt.Errorf("params of %s: %w", method, err)
-	}
-	w := &call{answer: make(chan answer, 1)}
-	c.mu.Lock()
-	if c.pending == nil {
-		c.mu.Unlock()
-		return ErrNotSent
-	}
-	c.lastID++
-	id := c.lastID
-	w.out = &outgoing{data: trim(jsonrpc.AppendRequest(nil, id, method, raw)), lane: c.laneOf(method)}
-	c.pending[id] = w
-	c.mu.Unlock()
-	defer c.forget(id)
-
-	if err := c.push(ctx, w.out); err != nil {
 		return err
 	}
-	select {
-	case a := <-w.answer:
-		return a.into(method, result)
-	case <-ctx.Done():
-	}
-	return c.gaveUp(ctx, method, w, result)
+	return wait(ctx, result)
 }
 
 // gaveUp is what becomes of a call that ctx ended.
@@ -143,8 +122,8 @@ func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 }
 
 func (c *Conn) push(ctx context.Context, m *outgoing) error {
-	if len(m.data) > c.opts.MessageBytes {
-		return wire.Errorf(wire.CodeTooLarge, "message of %d bytes: want at most %d", len(m.data), c.opts.MessageBytes)
+	if len(m.data) > c.opts.SendBytes {
+		return wire.Errorf(wire.CodeTooLarge, "message of %d bytes: want at most %d", len(m.data), c.opts.SendBytes)
 	}
 	err := c.queue.push(ctx, m)
 	if err != nil && !errors.Is(err, ErrNotSent) {

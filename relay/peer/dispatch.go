@@ -26,14 +26,23 @@ type request struct {
 	size   int
 }
 
-// Then is a result that is to be followed: after runs when the answer stands in the
-// queue, so that what it sends with Notify arrives later. It does not run when the
+// Then is a result that is to be followed: after runs once the answer stands in the
+// queue, so that what it has sent with Notify arrives later. It does not run when the
 // answer could not be sent. It must not block.
-func Then(result any, after func()) any { return then{result, after} }
+func Then(result any, after func()) any {
+	return Settled(result, func(sent bool) {
+		if sent {
+			after()
+		}
+	})
+}
+
+// Settled is Then for those who must know either way: after runs in any case.
+func Settled(result any, after func(sent bool)) any { return then{result, after} }
 
 type then struct {
 	result any
-	after  func()
+	after  func(sent bool)
 }
 
 // frame takes one frame.
@@ -194,12 +203,13 @@ func (s *server) answer(r request, lane int, result any, err error) {
 		result, lane = t.result, ordered
 	}
 	m := &outgoing{data: s.encode(r, result, err), lane: lane}
-	if len(m.data) > s.opts.MessageBytes {
-		m.data = s.encode(r, nil, wire.Errorf(wire.CodeTooLarge, "the answer has %d bytes; want at most %d", len(m.data), s.opts.MessageBytes))
-		follows = false
+	whole := len(m.data) <= s.opts.SendBytes
+	if !whole {
+		m.data = s.encode(r, nil, wire.Errorf(wire.CodeTooLarge, "the answer has %d bytes; want at most %d", len(m.data), s.opts.SendBytes))
 	}
-	if s.push(s.work, m) == nil && follows && err == nil {
-		t.after()
+	sent := s.push(s.work, m) == nil
+	if follows {
+		t.after(sent && whole && err == nil)
 	}
 }
 

@@ -13,9 +13,11 @@ type Options struct {
 	// with 1009 and a reason that says so. 1 MiB.
 	FrameBytes int
 	// MessageBytes is the longest message taken, and the most that the pieces of
-	// unfinished messages may hold together. Messages sent are bound by it as well
-	// (wire.CodeTooLarge). 96 MiB.
+	// unfinished messages may hold together. 96 MiB.
 	MessageBytes int
+	// SendBytes is the longest message sent; a longer one is wire.CodeTooLarge.
+	// 96 MiB.
+	SendBytes int
 	// QueueBytes bounds what waits to be sent, and what waits to be handled in
 	// order, by bytes; one message may be longer. It counts twice, for what is
 	// ordered and what is not. 4 MiB.
@@ -71,6 +73,7 @@ func (o Options) withDefaults() Options {
 	}
 	def(&o.FrameBytes, 1<<20)
 	def(&o.MessageBytes, 96<<20)
+	def(&o.SendBytes, 96<<20)
 	def(&o.QueueBytes, 4<<20)
 	def(&o.Calls, 64)
 	def(&o.Garbage, 8)
