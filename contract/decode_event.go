@@ -217,6 +217,7 @@ func readPermissionRequest(o object) PermissionRequest {
 		Patterns:    o.optTexts("patterns"),
 		Always:      o.optTexts("always"),
 		Question:    nested(o, "question", readQuestion),
+		Nonce:       o.optText("nonce"),
 		Extra:       o.rest(),
 	}
 }
@@ -269,6 +270,7 @@ func readPermissionResponse(o object) PermissionResponse {
 		Message:  o.optText("message"),
 		Answers:  o.optObject("answers"),
 		Args:     o.optObject("args"),
+		Nonce:    o.optText("nonce"),
 		Extra:    o.rest(),
 	}
 }

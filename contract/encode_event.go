@@ -231,6 +231,7 @@ func (w *encoder) writePermissionRequest(v PermissionRequest) {
 	w.texts("patterns", v.Patterns)
 	w.texts("always", v.Always)
 	nest(w, "question", v.Question, writeQuestion)
+	w.optText("nonce", v.Nonce)
 	end[PermissionRequest](w, v.Extra)
 }
 
@@ -274,6 +275,7 @@ func (w *encoder) writePermissionResponse(v PermissionResponse) {
 	w.optText("message", v.Message)
 	w.optObject("answers", v.Answers)
 	w.optObject("args", v.Args)
+	w.optText("nonce", v.Nonce)
 	end[PermissionResponse](w, v.Extra)
 }
 

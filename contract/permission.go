@@ -22,8 +22,11 @@ type PermissionRequest struct {
 	// Always is what allow-always would cover. Extended.
 	Always []string `json:"always,omitempty"`
 	// Question is set when the agent asks a question. Extended.
-	Question *Question      `json:"question,omitzero"`
-	Extra    jsontext.Value `json:",embed"`
+	Question *Question `json:"question,omitzero"`
+	// Nonce is of this showing of the request: a response that names another one is
+	// about something else. Extended.
+	Nonce string         `json:"nonce,omitzero"`
+	Extra jsontext.Value `json:",embed"`
 }
 
 // PermissionOption is one possible answer.
@@ -132,6 +135,9 @@ type PermissionResponse struct {
 	// Answers is an object from QuestionField.ID to the answer. Extended.
 	Answers jsontext.Value `json:"answers,omitzero"`
 	// Args replace the tool's input. Extended.
-	Args  jsontext.Value `json:"args,omitzero"`
+	Args jsontext.Value `json:"args,omitzero"`
+	// Nonce is that of the request as it was shown, empty for the one that is open.
+	// Extended.
+	Nonce string         `json:"nonce,omitzero"`
 	Extra jsontext.Value `json:",embed"`
 }

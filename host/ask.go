@@ -11,6 +11,7 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/permission"
+	"github.com/agenthost/agenthost/permission/policy"
 )
 
 // ask is one open permission request.
@@ -45,15 +46,43 @@ func (s *Session) openAsk(d adapters.Draft, envs []contract.Envelope) {
 		settle(reject(contract.ByHost, "nobody can be asked"))
 		return
 	}
-	err := s.cfg.Mediator.Open(permission.Ask{
-		ID: a.id, Session: s.cfg.ID, Agent: s.cfg.Adapter.Name(), Subagent: env.Subagent,
+	about := s.asking(env, req)
+	about.CanEditArgs, about.CanMessage = d.AskOptions.EditArgs, d.AskOptions.Message
+	if err := s.cfg.Mediator.Open(about, settle); err != nil {
+		settle(reject(contract.ByHost, err.Error()))
+	}
+}
+
+// asking is the request as the mediator takes it.
+func (s *Session) asking(env contract.Envelope, req contract.PermissionRequest) permission.Ask {
+	return permission.Ask{
+		ID: env.ID, Nonce: req.Nonce, Session: s.cfg.ID, Agent: s.cfg.Adapter.Name(), Subagent: env.Subagent,
 		Call: req.Call, Tool: req.ToolName, Title: req.Title, Description: req.Description,
 		Args: req.Args, Cwd: s.cfg.Dir, Options: req.Options, Patterns: req.Patterns, Always: req.Always,
-		Question: req.Question, CanEditArgs: d.AskOptions.EditArgs, CanMessage: d.AskOptions.Message,
-		Opened: now(),
-	}, settle)
-	if err != nil {
-		settle(reject(contract.ByHost, err.Error()))
+		Question: req.Question, Opened: now(),
+	}
+}
+
+// foresee adds to a request that was stamped what its readers need and the agent
+// does not know: what it covers, what an allow-always would be remembered for, and
+// the nonce when people are to answer it.
+func (s *Session) foresee(envs []contract.Envelope) {
+	if s.cfg.Mediator == nil {
+		return
+	}
+	for i, e := range envs {
+		req, ok := e.Event.(contract.PermissionRequest)
+		if !ok {
+			continue
+		}
+		seen := s.cfg.Mediator.Preview(s.asking(e, req))
+		if req.Question == nil {
+			req.Patterns, req.Always = seen.Patterns, seen.Always
+		}
+		if seen.Verdict.Verdict == policy.Ask {
+			req.Nonce = seen.Nonce
+		}
+		envs[i].Event = req
 	}
 }
 
@@ -81,6 +110,28 @@ func (s *Session) settled(a *ask) {
 	if ans.Fail {
 		s.refuse(a.title)
 	}
+	if ans.Mode != "" {
+		s.follow(ans.Mode, ans.By)
+	}
+}
+
+// follow has the agent go into the mode that a decision left the session in: the
+// mediator holds it to that one already.
+func (s *Session) follow(mode contract.PermissionMode, by contract.DecisionBy) {
+	failed := func(err error) {
+		s.log.Warn("the agent does not take the mode", "mode", mode, "err", err)
+		s.service(contract.ServiceNotice, contract.CodeUnsupported, fmt.Sprintf(
+			"Plan mode was left and the session is in mode %s again; %s was not told: %v", mode, s.cfg.Adapter.Describe().Title, err))
+	}
+	c := adapters.Configure{ID: s.commandID(), Mode: mode}
+	s.command(c, func(o adapters.Outcome) {
+		if o.Err != nil {
+			failed(outcomeError(o))
+			return
+		}
+		s.keep(c)
+		s.setMode(mode, by)
+	}, failed)
 }
 
 // refuse ends the run because nobody was there to allow something: the turn is
@@ -213,7 +264,7 @@ func (s *Session) decide(ctx context.Context, in Input, r contract.PermissionRes
 	}
 	err = s.cfg.Mediator.Resolve(ctx, about.id, permission.Response{
 		EnvelopeID: env.ID, Decision: r.Decision, By: by, Message: r.Message, Args: r.Args, Answers: r.Answers,
-		Nonce: in.Nonce, Scope: in.Scope, TTL: in.TTL,
+		Nonce: cmp.Or(r.Nonce, in.Nonce), Scope: in.Scope, TTL: in.TTL,
 	})
 	if err != nil {
 		s.inbox.post(func() { delete(about.sent, env.ID) })

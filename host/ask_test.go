@@ -22,6 +22,8 @@ type desk struct {
 	open map[string]func(permission.Answer)
 	asks []permission.Ask
 	mode contract.PermissionMode
+	// leaves is the mode that the next decision leaves the session in.
+	leaves contract.PermissionMode
 }
 
 func newDesk() *desk { return &desk{open: map[string]func(permission.Answer){}} }
@@ -57,7 +59,7 @@ func (d *desk) Resolve(_ context.Context, id string, r permission.Response) erro
 	if settle == nil {
 		return errTaken
 	}
-	settle(permission.Answer{EnvelopeID: r.EnvelopeID, Decision: r.Decision, By: r.By, Message: r.Message, Args: r.Args})
+	settle(permission.Answer{EnvelopeID: r.EnvelopeID, Decision: r.Decision, By: r.By, Message: r.Message, Args: r.Args, Mode: d.leaves})
 	return nil
 }
 

@@ -110,6 +110,7 @@ func (s *Session) emit(d adapters.Draft) {
 		d.Event = ev
 	}
 	envs := s.stamper.Agent(d)
+	s.foresee(envs)
 	s.append(envs...)
 	s.moot(envs)
 	s.cutShort(d, envs)

@@ -51,7 +51,7 @@ type Response struct {
 	// never matches.
 	EnvelopeID string
 	// Nonce is that of the Ask the person saw. Empty is taken as "the one with
-	// this id": a plain v2 envelope has no room for a nonce.
+	// this id": a client of plain v2 knows of none.
 	Nonce    string
 	Decision contract.Decision
 	By       contract.DecisionBy

@@ -147,6 +147,9 @@ func grantKey(ask *Ask, key string) string {
 // make of it, without deciding anything: for the permission-request in the stream.
 func (m *Mediator) Preview(ask Ask) Ask {
 	m.complete(&ask)
+	if ask.Nonce == "" {
+		ask.Nonce = m.o.NewNonce()
+	}
 	p, mode, _ := m.rules(ask.Session)
 	a := p.Analyse(request(&ask))
 	ask.Verdict = p.Judge(a, mode)

@@ -45,7 +45,7 @@ func (m *Mediator) Resolve(ctx context.Context, id string, r Response) error {
 		}
 		d, err := m.check(&ask, &r, places)
 		if errors.Is(err, ErrStale) {
-			m.offerAnew(o, d)
+			return fmt.Errorf("%w; it is asked anew, with nonce %q", err, m.offerAnew(o, d))
 		}
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func takes(ask *Ask, r *Response) error {
 	}
 	switch {
 	case r.Nonce != "" && r.Nonce != ask.Nonce:
-		return fmt.Errorf("%w: it was made for an earlier showing of the ask", ErrStale)
+		return fmt.Errorf("%w: it was made for another showing of the ask, want nonce %q, got %q", ErrStale, ask.Nonce, r.Nonce)
 	case r.Args != nil && !ask.CanEditArgs:
 		return fmt.Errorf("%w: the agent does not take edited arguments", ErrNotTaken)
 	case r.Args != nil && r.Args.Kind() != '{':
@@ -173,16 +173,16 @@ func (m *Mediator) check(ask *Ask, r *Response, places string) (checked, error) 
 	return d, nil
 }
 
-// offerAnew shows an ask again whose files lead elsewhere now.
-func (m *Mediator) offerAnew(o *open, d checked) {
+// offerAnew shows an ask again whose files lead elsewhere now, and returns its nonce.
+func (m *Mediator) offerAnew(o *open, d checked) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.asks[o.ask.ID] != o {
-		return
+	if m.asks[o.ask.ID] == o && o.places != d.places {
+		o.places = d.places
+		o.ask.Nonce = m.o.NewNonce()
+		m.tellOpenLocked(o)
 	}
-	o.places = d.places
-	o.ask.Nonce = m.o.NewNonce()
-	m.tellOpenLocked(o)
+	return o.ask.Nonce
 }
 
 // take settles o with r, and reports false when it is not open any more or was

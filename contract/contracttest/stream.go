@@ -251,6 +251,7 @@ func (s *simulation) ask() {
 	case s.chance("options"):
 		ev.Options = []contract.PermissionOption{{Decision: contract.AllowOnce, Label: "Yes"}, {Decision: contract.RejectOnce, Label: "No"}}
 		ev.Patterns, ev.Always = []string{"npm test"}, []string{"npm *"}
+		ev.Nonce = s.word("nonce")
 	}
 	s.agent(c.subagent, ev)
 }
@@ -270,6 +271,7 @@ func (s *simulation) respond(c *simCall) {
 	if s.chance("by") {
 		ev.By = &contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientPhone}
 		ev.Message = s.word("message")
+		ev.Nonce = s.word("nonce")
 	}
 	s.emit(contract.RoleUser, pick(s, "turn", "", s.turn), pick(s, "subagent", "", c.subagent), ev)
 }

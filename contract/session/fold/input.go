@@ -16,7 +16,7 @@ type ask struct {
 }
 
 // request makes an InputRequest with the envelope's id. What the contract has no
-// field for is in Metadata: title, description, args, options, and question (the
+// field for is in Metadata: title, description, args, options, nonce, and question (the
 // whole form; the InputRequest itself shows the first of its questions).
 func (f *Fold) request(s *scope, ev contract.PermissionRequest) {
 	in := session.InputRequest{
@@ -42,6 +42,9 @@ func (f *Fold) request(s *scope, ev contract.PermissionRequest) {
 	}
 	if len(ev.Options) > 0 {
 		in.Metadata["options"] = encode(ev.Options)
+	}
+	if ev.Nonce != "" {
+		in.Metadata["nonce"] = encode(ev.Nonce)
 	}
 	f.settle(ev.Call, nil) // one open request for each call
 	f.asks = append(f.asks, &ask{scope: s, call: ev.Call, input: in})
