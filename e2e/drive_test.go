@@ -17,10 +17,13 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/internal/agentlab"
+	"github.com/agenthost/agenthost/internal/proc"
 )
 
 func TestMain(m *testing.M) {
+	proc.MaybeShim() // of the sessions that run in this process
 	if path := os.Getenv(playEnv); path != "" {
 		play(path)
 	}
@@ -45,10 +48,11 @@ func binary(t testing.TB) string {
 	return bin
 }
 
-// session is one running `agenthost run`.
+// session is one running `agenthost run`, or a session that runs in this process.
 type session struct {
 	t     testing.TB
 	lab   *agentlab.Lab
+	host  *host.Session // nil for `agenthost run`
 	cmd   *exec.Cmd
 	stdin *os.File
 	errs  *lockedBuffer
@@ -176,6 +180,10 @@ func (s *session) next(what string, f func(contract.Envelope) bool) contract.Env
 // send writes one user envelope.
 func (s *session) send(ev contract.Event) {
 	s.t.Helper()
+	if s.host != nil {
+		s.submit(ev)
+		return
+	}
 	body, err := contract.AppendEvent(nil, ev)
 	if err != nil {
 		s.t.Fatal(err)

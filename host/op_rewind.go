@@ -217,6 +217,8 @@ func (w rewound) files() (any bool, told string) {
 		return false, ""
 	case json.Unmarshal(w.Files, &f) != nil:
 		return true, ""
+	case f.Changed == nil:
+		return true, "What commands changed stays."
 	case len(f.Changed) == 0:
 		return true, "No file had to be put back; what commands changed stays."
 	}

@@ -342,7 +342,8 @@ func TestTellRewound(t *testing.T) {
 	}{
 		{rewound{Conversation: true, message: "do\nit"}, `The conversation was rewound, the files stay as they are, to before "do it". The agent does not know any more what was said after that.`},
 		{rewound{Files: files}, `The files were rewound, the conversation goes on. Put back: a.go, b.go. What commands changed stays.`},
-		{rewound{Conversation: true, Files: jsontext.Value(`{}`)}, `The conversation and the files were rewound. The agent does not know any more what was said after that. No file had to be put back; what commands changed stays.`},
+		{rewound{Conversation: true, Files: jsontext.Value(`{}`)}, `The conversation and the files were rewound. The agent does not know any more what was said after that. What commands changed stays.`},
+		{rewound{Conversation: true, Files: jsontext.Value(`{"filesChanged":[]}`)}, `The conversation and the files were rewound. The agent does not know any more what was said after that. No file had to be put back; what commands changed stays.`},
 		{rewound{Files: jsontext.Value(`false`), message: strings.Repeat("ä", 100)}, `The agent was rewound, to before "` + strings.Repeat("ä", 80) + `…".`},
 	} {
 		if got := c.w.String(); got != c.want {

@@ -140,7 +140,8 @@ func looksLikeUUID(s string) bool {
 // Files are restored by the running process: what Edit, Write and NotebookEdit
 // changed, not what shell commands did. A conversation is cut by a new process
 // (--resume-session-at): the result then holds "restart", what to launch it with.
-// A dry run says what would be done and asks for no new process.
+// A dry run says what would be done and asks for no new process; there is one
+// before each rewind of files, since the CLI tells only then which they are.
 func (p *protocol) rewind(id string, params rawjson.Value) error {
 	w := rewinding{id: id, to: orElse(params.Get("to").Text(), params.Get("user_message_id").Text())}
 	w.dry = params.Get("dryRun").True() || params.Get("dry_run").True()
@@ -164,12 +165,29 @@ func (p *protocol) rewind(id string, params rawjson.Value) error {
 	if w.to == "" {
 		return fmt.Errorf("claude: rewind: params.to: want the id of a message of the user")
 	}
-	body := new(object).str("subtype", "rewind_files").str("user_message_id", messageOf(w.to))
-	if w.dry {
-		body.flag("dry_run", true)
-	}
-	p.requestFor(id, "rewind_files", body.value(), func(r reply) { p.filesRewound(w, r) })
+	p.rewindFiles(w, true, func(look rawjson.Value) {
+		if w.dry {
+			p.rewound(w, look.Clean())
+			return
+		}
+		p.rewindFiles(w, false, func(done rawjson.Value) { p.rewound(w, lookedAt(done, look)) })
+	})
 	return nil
+}
+
+// lookedAt is the answer to a rewind with what only the look before it tells: the
+// files.
+func lookedAt(done, look rawjson.Value) []byte {
+	more := new(object)
+	for _, name := range []string{"filesChanged", "insertions", "deletions"} {
+		if v := look.Get(name); v.Given() && !done.Get(name).Given() {
+			more.raw(name, v.Clean())
+		}
+	}
+	if len(more.b) == 0 || done.Kind() != rawjson.Object {
+		return done.Clean()
+	}
+	return splice(rawjson.Value(done.Clean()), more)
 }
 
 // rewinding is a rewind under way.
@@ -181,19 +199,25 @@ type rewinding struct {
 	dry bool
 }
 
-// filesRewound takes the CLI's answer to a rewind of files.
-func (p *protocol) filesRewound(w rewinding, r reply) {
-	if r.err != nil {
-		p.fail(w.id, *r.err)
-		return
+// rewindFiles asks for a rewind of the files, or what it would do.
+func (p *protocol) rewindFiles(w rewinding, look bool, done func(rawjson.Value)) {
+	body := new(object).str("subtype", "rewind_files").str("user_message_id", messageOf(w.to))
+	if look {
+		body.flag("dry_run", true)
 	}
-	if can := r.response.Get("canRewind"); can.Kind() == rawjson.Bool && !can.True() {
-		p.fail(w.id, wireError{
-			contract.CodeInvalidRequest, orElse(r.response.Get("error").Text(), "the agent has no checkpoint of this message"),
-		})
-		return
-	}
-	p.rewound(w, r.response.Clean())
+	p.requestFor(w.id, "rewind_files", body.value(), func(r reply) {
+		can := r.response.Get("canRewind")
+		switch {
+		case r.err != nil:
+			p.fail(w.id, *r.err)
+		case can.Kind() == rawjson.Bool && !can.True():
+			p.fail(w.id, wireError{
+				contract.CodeInvalidRequest, orElse(r.response.Get("error").Text(), "the agent has no checkpoint of this message"),
+			})
+		default:
+			done(r.response)
+		}
+	})
 }
 
 // rewound ends a rewind; files is what became of them, nil when they stay.

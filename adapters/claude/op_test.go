@@ -119,11 +119,19 @@ func TestRewind(t *testing.T) {
 				t.Errorf("%s wrote %s, want nothing", name, s.wrote[before])
 			}
 		} else {
+			// A look comes first; it alone says which files.
 			last := s.wrote[len(s.wrote)-1]
-			if got := string(last.Get("request")); got != c.wrote {
-				t.Errorf("%s wrote %s, want %s", name, got, c.wrote)
+			if got := string(last.Get("request")); got != dry {
+				t.Errorf("%s wrote %s, want %s", name, got, dry)
 			}
 			s.reply(last, c.answer)
+			if c.wrote != dry {
+				last = s.wrote[len(s.wrote)-1]
+				if got := string(last.Get("request")); got != c.wrote {
+					t.Errorf("%s wrote %s, want %s", name, got, c.wrote)
+				}
+				s.reply(last, `{"canRewind":true}`)
+			}
 		}
 		if o := s.done["o-rewind"]; o.Err != nil || string(o.Result) != c.want {
 			t.Errorf("%s: outcome %s %v, want %s", name, o.Result, o.Err, c.want)
