@@ -31,6 +31,7 @@ const (
 	CodeRateLimited   Code = "rate_limited"    // data: RetryAfter
 	CodeAgent         Code = "agent"           // the agent failed or would not start; data: contract.Error
 	CodeUnknownMethod Code = "unknown_method"  // no such method here
+	CodeBadType       Code = "bad_type"        // HTTP: the body's Content-Type is another one
 	CodeInternal      Code = "internal"        // a fault of ours; the log has more
 )
 
@@ -95,6 +96,7 @@ var statuses = map[Code]struct {
 	CodeRateLimited:   {http.StatusTooManyRequests, -32029},
 	CodeAgent:         {http.StatusBadGateway, -32030},
 	CodeUnknownMethod: {http.StatusNotFound, -32601},
+	CodeBadType:       {http.StatusUnsupportedMediaType, -32024},
 	CodeInternal:      {http.StatusInternalServerError, -32603},
 }
 
@@ -103,7 +105,7 @@ func Codes() []Code {
 	return []Code{
 		CodeInvalid, CodeUnauthorized, CodeForbidden, CodeNotFound, CodeAmbiguous, CodeConflict, CodeStale, CodeResolved,
 		CodeUnsupported, CodeBusy, CodeOver, CodeGap, CodeHostOffline, CodeUnknown, CodeTimeout, CodeTooLarge,
-		CodeRateLimited, CodeAgent, CodeUnknownMethod, CodeInternal,
+		CodeRateLimited, CodeAgent, CodeUnknownMethod, CodeBadType, CodeInternal,
 	}
 }
 

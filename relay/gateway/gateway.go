@@ -1,0 +1,230 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json/v2"
+	"errors"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/agenthost/agenthost/relay/wire"
+)
+
+// Gateway serves viewers. It is an http.Handler, safe for concurrent use.
+type Gateway struct {
+	opts  Options
+	mux   *http.ServeMux
+	limit *limiter
+	folds *folds
+
+	stopping context.Context // over when Shutdown begins
+	stop     context.CancelFunc
+
+	mu      sync.Mutex
+	stopped bool           // guarded by mu: no more connections
+	running sync.WaitGroup // requests and connections
+}
+
+// New makes a Gateway. Serve it with an http.Server (see Server), and call Shutdown
+// before that of the server, which does not know of WebSockets.
+func New(opts Options) *Gateway {
+	g := &Gateway{opts: opts.withDefaults(), mux: http.NewServeMux(), folds: newFolds()}
+	g.limit = newLimiter(g.opts.Limits)
+	g.stopping, g.stop = context.WithCancel(context.Background())
+	for _, r := range routes() {
+		g.mux.HandleFunc(r.Method+" "+r.Path, g.route(r))
+	}
+	g.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		g.refuse(w, r, wire.Errorf(wire.CodeUnknownMethod, "no %s %s here; see /openapi.json", clip(r.Method), clip(r.URL.Path)))
+	})
+	return g
+}
+
+// Server is an http.Server for h, with bounds on what strangers may hold open.
+func Server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+}
+
+// Shutdown ends all connections and waits for them until ctx is over, whose cause it
+// then returns. WebSockets get "going away"; commands that run are given up, and
+// their outcome is unknown to who called.
+func (g *Gateway) Shutdown(ctx context.Context) error {
+	g.mu.Lock()
+	g.stopped = true
+	g.mu.Unlock()
+	g.stop()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.running.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !g.enter() {
+		g.refuse(w, r, wire.Errorf(wire.CodeBusy, "the server is stopping"))
+		return
+	}
+	defer g.running.Done()
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	if err := g.guard(w, r); err != nil {
+		g.refuse(w, r, err)
+		return
+	}
+	if r.Method == http.MethodOptions {
+		preflight(w)
+		return
+	}
+	g.mux.ServeHTTP(w, r)
+}
+
+func (g *Gateway) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stopped {
+		return false
+	}
+	g.running.Add(1)
+	return true
+}
+
+// route wraps the handler of a route: who is it, may he, and what went wrong.
+func (g *Gateway) route(rt route) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if rt.open {
+			if err := rt.handle(g, w, r, Principal{}); err != nil {
+				g.refuse(w, r, err)
+			}
+			return
+		}
+		p, err := g.principal(r, rt.scope())
+		if err == nil {
+			err = rt.handle(g, w, r, p)
+		}
+		if err != nil {
+			g.refuse(w, r, err)
+			return
+		}
+		g.opts.Log.Debug("request", "method", r.Method, "route", rt.Path, "token", p.Caller.TokenID)
+	}
+}
+
+// principal authenticates a request and checks its scope and rate.
+func (g *Gateway) principal(r *http.Request, need wire.Scope) (Principal, error) {
+	p, err := g.opts.Auth.Authenticate(r)
+	if err != nil {
+		return p, err
+	}
+	if !p.Expires.IsZero() && !time.Now().Before(p.Expires) {
+		return p, wire.Errorf(wire.CodeUnauthorized, "the token has expired")
+	}
+	if err := scoped(p.Caller, need); err != nil {
+		return p, err
+	}
+	return p, g.limit.call(p.Caller)
+}
+
+func scoped(c wire.Caller, need wire.Scope) error {
+	if c.Scope.Includes(need) {
+		return nil
+	}
+	return wire.Errorf(wire.CodeForbidden, "the token's scope is %s: want %s", c.Scope, need)
+}
+
+// refuse answers with an error, and logs what a person should know of.
+func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	e := wire.AsError(err)
+	var known *wire.Error
+	switch {
+	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
+		return // nobody reads it
+	case !errors.As(err, &known):
+		g.opts.Log.Error("request failed", "method", r.Method, "path", r.URL.Path, "err", err)
+	case e.Code == wire.CodeUnauthorized || e.Code == wire.CodeForbidden || e.Code == wire.CodeBadType || e.Code == wire.CodeRateLimited:
+		g.opts.Log.Warn("request refused", "method", r.Method, "path", r.URL.Path, "remote", r.RemoteAddr,
+			"host", clip(r.Host), "origin", clip(r.Header.Get("Origin")), "code", e.Code, "why", e.Message)
+	}
+	h := w.Header()
+	if e.Code == wire.CodeUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="agenthost"`)
+	}
+	var after wire.RetryAfter
+	if e.Code == wire.CodeRateLimited && json.Unmarshal(e.Data, &after) == nil {
+		h.Set("Retry-After", strconv.FormatInt((after.MS+999)/1000, 10))
+	}
+	writeJSON(w, e.Code.HTTPStatus(), e)
+}
+
+// writeJSON answers with v. What goes wrong now is between the browser and the line.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	body, err := wire.Marshal(v)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"code":"internal","message":"the answer cannot be written"}`)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)+1))
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
+}
+
+// life is the context of a connection: it ends with the request, the token and the
+// gateway. The cause says which, as a *wire.Error.
+func (g *Gateway) life(r *http.Request, p Principal) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	undo := context.AfterFunc(g.stopping, func() { cancel(errStopping) })
+	var expiry *time.Timer
+	if !p.Expires.IsZero() {
+		expiry = time.AfterFunc(time.Until(p.Expires), func() { cancel(errExpired) })
+	}
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		g.recheck(ctx, r, cancel)
+	}()
+	return ctx, func() {
+		undo()
+		if expiry != nil {
+			expiry.Stop()
+		}
+		cancel(context.Canceled)
+		<-watched
+	}
+}
+
+var (
+	errStopping = wire.Errorf(wire.CodeBusy, "the server is stopping")
+	errExpired  = wire.Errorf(wire.CodeUnauthorized, "the token has expired")
+	errRevoked  = wire.Errorf(wire.CodeUnauthorized, "the token no longer counts")
+)
+
+// recheck looks at the token again from time to time, since it may be revoked. That
+// it cannot be looked at ends nothing.
+func (g *Gateway) recheck(ctx context.Context, r *http.Request, cancel context.CancelCauseFunc) {
+	tick := time.NewTicker(g.opts.Limits.Recheck)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if _, err := g.opts.Auth.Authenticate(r); err != nil && wire.AsError(err).Code == wire.CodeUnauthorized {
+			cancel(errRevoked)
+			return
+		}
+	}
+}
