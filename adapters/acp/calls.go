@@ -52,12 +52,16 @@ type calls struct {
 	fifo  []string
 	// closing is the result of what the end of the turn ends.
 	closing *contract.ToolResult
+	// leaving: silence ends the turn, so that its calls may go on.
+	leaving bool
 }
 
 // ending is what is remembered of a call that has ended.
 type ending struct {
 	turn     int // its number
 	rejected bool
+	// left is the call when silence ended it, nil otherwise: it may end yet.
+	left *call
 }
 
 // maxEnded bounds how many ended ids are remembered. An update for an older one
@@ -88,11 +92,35 @@ func (c *calls) end(x *call, turn int) {
 	if _, ok := c.ended[x.id]; !ok {
 		c.fifo = append(c.fifo, x.id)
 	}
-	c.ended[x.id] = ending{turn, x.rejected}
+	e := ending{turn: turn, rejected: x.rejected}
+	if c.leaving && x.subagent == "" {
+		e.left = x.remains()
+	}
+	c.ended[x.id] = e
 	if len(c.fifo) > maxEnded {
 		delete(c.ended, c.fifo[0])
 		c.fifo = c.fifo[1:]
 	}
+}
+
+// remains is what is kept of a call that may end yet: what describes it, without
+// its output.
+func (c *call) remains() *call {
+	return &call{
+		id: c.id, native: c.native, kind: c.kind, title: c.title, firstTitle: c.firstTitle, status: c.status,
+		input: c.input, paths: c.paths, lines: c.lines, hasInput: c.hasInput,
+	}
+}
+
+// back is a call that silence ended, opened again because its end is told.
+func (c *calls) back(p *Protocol, id, status string) *call {
+	old := c.ended[id].left
+	if old == nil || !finalStatus(status) {
+		return nil
+	}
+	p.ensureTurn()
+	c.list = append(c.list, old)
+	return old
 }
 
 // nextRelease is when the first held call starts, zero for none.
@@ -116,6 +144,9 @@ func (p *Protocol) toolUpdate(u rawjson.Value, subagent string, announced bool) 
 	p.settleCalls(id)
 	c := p.calls.find(id)
 	status := u.Get("status").Text()
+	if c == nil {
+		c = p.calls.back(p, id, status)
+	}
 	if c == nil {
 		if p.forgotten(id, status, announced) {
 			return nil

@@ -130,6 +130,14 @@ func (p *Protocol) introduced(result rawjson.Value) {
 	p.opener.authMethods = f.AuthMethods
 }
 
+// cannot is an ErrUnsupported that says nothing but why.
+type cannot string
+
+func (c cannot) Error() string { return string(c) }
+
+// Is makes errors.Is know it.
+func (cannot) Is(target error) bool { return target == adapters.ErrUnsupported }
+
 // refusedOptions says what of the options ACP has no way to say, or the agent cannot do:
 // before it is started, and before anything is sent.
 func refusedOptions(spec AgentSpec, o adapters.Options) error {
@@ -146,14 +154,14 @@ func refusedOptions(spec AgentSpec, o adapters.Options) error {
 		{"ForkAt", o.ForkAt != ""},
 	} {
 		if x.set && !slices.Contains(q.LaunchTakes, x.name) {
-			return fmt.Errorf("%s over ACP takes no option %s: %w", name, x.name, adapters.ErrUnsupported)
+			return cannot(fmt.Sprintf("%s over ACP takes no option %s", name, x.name))
 		}
 	}
 	if o.Fork != "" && (q.Fork == ForkNever || q.Fork == ForkBranch) {
-		return fmt.Errorf("%s cannot start from a fork of a session: %w", name, adapters.ErrUnsupported)
+		return cannot(name + " cannot start from a fork of a session")
 	}
 	if q.NoLoad != "" && (o.Resume != "" || o.Continue || o.Fork != "") {
-		return fmt.Errorf("%s cannot go on with an earlier session: %s: %w", name, q.NoLoad, adapters.ErrUnsupported)
+		return cannot(fmt.Sprintf("%s cannot go on with an earlier session: %s", name, q.NoLoad))
 	}
 	if mode := contract.PermissionMode(o.Mode); mode == contract.ModeBypassPermissions && !o.AllowBypass {
 		return fmt.Errorf("mode %q needs the local opt-in", mode)

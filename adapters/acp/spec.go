@@ -223,8 +223,9 @@ const (
 	// it, so silence without an open call or ask has to do.
 	QuietWait = 3 * time.Second
 	// QuietCallWait is the same while a call is open: agents leave some open for
-	// ever, and a prompt waits for the turn.
-	QuietCallWait = 5 * time.Minute
+	// ever, and a prompt waits for the turn. When such a call ends after all, it is
+	// told as a call of its own, so nothing is lost by a short wait.
+	QuietCallWait = 30 * time.Second
 	// ReportWait is how long the call of a sub-agent waits for its report after the
 	// sub-agent came to rest.
 	ReportWait = 2 * time.Second

@@ -58,7 +58,9 @@ func (p *Protocol) quietAt() time.Time {
 
 func (p *Protocol) quiet() {
 	if p.due(p.quietAt()) {
+		p.calls.leaving = true
 		p.endTurn(contract.TurnCompleted, nil)
+		p.calls.leaving = false
 	}
 }
 

@@ -21,6 +21,7 @@ func TestTolerate(t *testing.T) {
 		"02 updates before the answer that names the session":  updatesBeforeTheSession,
 		"02 updates after load are history for some agents":    replayAfterLoad,
 		"03 updates after the answer to the prompt":            updatesAfterTheAnswer,
+		"03 a call of the agent's own turn that never ends":    callLeftOpen,
 		"04 updates and asks for calls never announced":        callsNeverAnnounced,
 		"04 repeated, empty and missing states of a call":      callsWithoutState,
 		"05 a cancelled prompt ends as it likes":               cancelEndsAnyhow,
@@ -124,13 +125,36 @@ func updatesAfterTheAnswer(t *testing.T) {
 	b.chunk("The background task ")
 	b.chunk("is done.")
 	b.update(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"ls","kind":"execute","status":"in_progress","rawInput":{"command":"ls"}}`)
-	b.advance(time.Minute) // a call runs: the turn is not over
+	b.advance(QuietCallWait - time.Second) // a call runs: the turn is not over
 	b.update(`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed"}`)
 	b.advance(QuietWait)
 	b.prompt()
 	b.result(b.last("session/prompt"), `{"stopReason":"end_turn"}`)
 	b.want(`turn-start p1 | turn-end completed | turn-start | text The background task is done. | start t bash {"command":"ls"} | end t completed | ` +
 		`turn-end completed | turn-start p2 | turn-end completed`)
+}
+
+// callLeftOpen: a prompt waits for the turn, so it must not wait long; and what
+// becomes of the call is told all the same.
+func callLeftOpen(t *testing.T) {
+	b := plain(t)
+	b.chunk("I look into it.")
+	b.update(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"Build","kind":"execute","status":"in_progress","rawInput":{"command":"make"}}`)
+	if b.advance(QuietCallWait); b.turn {
+		t.Fatalf("the turn is open after %v of silence", QuietCallWait)
+	}
+	b.update(`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"in_progress"}`)
+	b.prompt()
+	b.result(b.last("session/prompt"), `{"stopReason":"end_turn"}`)
+	b.want(`turn-start | text I look into it. | start t bash {"command":"make"} | end t | turn-end completed | turn-start p1 | turn-end completed`)
+	b.drafts = nil
+	b.update(`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"failed","rawOutput":"no rule"}`)
+	b.update(`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"failed","rawOutput":"no rule"}`)
+	b.advance(QuietWait)
+	b.want(`turn-start | start t bash {"command":"make"} | end t error | turn-end completed`)
+	if end := b.drafts[2].Event.(contract.ToolCallEnd); end.Result.Error != "no rule" {
+		t.Errorf("result = %+v, want what the agent told", end.Result)
+	}
 }
 
 func callsNeverAnnounced(t *testing.T) {
