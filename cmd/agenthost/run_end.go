@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/internal/proc"
@@ -92,7 +93,7 @@ func (r *runner) result(inputErr, outErr error) error {
 	if inputErr != nil && !errors.Is(inputErr, host.ErrOver) {
 		return inputProblem(inputErr)
 	}
-	return r.out.once(r.out.last.problem())
+	return r.out.once(r.out.last.problem(loginHint(r.session.Adapter())))
 }
 
 // journalProblem explains a disk that failed.
@@ -133,15 +134,20 @@ func installHint(not *host.NotStartedError) string {
 func openProblem(err *host.OpenError, s *host.Session) error {
 	p := &problem{code: exitStart, what: err.Error()}
 	if err.Cause.Code == contract.CodeAuthRequired {
-		p.mend = "log in to the agent, or give it the variable with its API key: --pass-env 'NAME_*'"
-		if hint := s.Adapter().Describe().Login; hint != "" {
-			p.mend = "to log in: " + hint
-		}
+		p.mend = loginHint(s.Adapter())
 	}
 	if err.Cause.Code == contract.CodeUnsupported || err.Cause.Code == contract.CodeSessionNotFound {
 		p.code = exitUsage
 	}
 	return p
+}
+
+// loginHint says how to log in to an agent.
+func loginHint(a adapters.Adapter) string {
+	if hint := a.Describe().Login; hint != "" {
+		return "to log in: " + hint
+	}
+	return "log in to the agent, or give it the variable with its API key: --pass-env 'NAME_*'"
 }
 
 // ending is why a run ends before its input does.
@@ -152,11 +158,6 @@ type ending struct {
 	// again is closed by a signal that comes when the run is being ended already.
 	again chan struct{}
 }
-
-// The causes of an early end.
-var (
-	causeUsage = &problem{code: exitUsage}
-)
 
 func causeOutput(err error) *problem {
 	if errors.Is(err, syscall.EPIPE) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/internal/redact"
 	"github.com/agenthost/agenthost/journal"
 )
 
@@ -37,7 +38,7 @@ type sink interface {
 	close() error
 }
 
-func newOutput(st *streams, form string, p contract.Profile, s *host.Session) (*output, error) {
+func newOutput(st *streams, form string, p contract.Profile, s *host.Session, secrets *redact.Redactor) (*output, error) {
 	o := &output{}
 	switch form {
 	case "envelopes":
@@ -45,7 +46,7 @@ func newOutput(st *streams, form string, p contract.Profile, s *host.Session) (*
 	case "events":
 		o.sink = newEventSink(st.out, s)
 	default:
-		o.sink, o.text = newTextSink(st), true
+		o.sink, o.text = newTextSink(st, secrets), true
 	}
 	return o, nil
 }
@@ -119,8 +120,8 @@ func (l *lastTurn) told(what string) bool {
 	})
 }
 
-// problem is the exit code for the last turn, nil for 0.
-func (l *lastTurn) problem() error {
+// problem is the exit code for the last turn, nil for 0. login says how to log in.
+func (l *lastTurn) problem(login string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.end == nil || l.end.Status == contract.TurnCompleted {
@@ -135,7 +136,9 @@ func (l *lastTurn) problem() error {
 	}
 	p.what = "the turn failed: " + l.end.Error.Message
 	switch l.end.Error.Code {
-	case contract.CodeAuthRequired, contract.CodeNotInstalled, contract.CodeStartFailed:
+	case contract.CodeAuthRequired:
+		p.code, p.mend = exitStart, login
+	case contract.CodeNotInstalled, contract.CodeStartFailed:
 		p.code = exitStart
 	case contract.CodeAskRefused:
 		p.code = exitRefused

@@ -67,10 +67,10 @@ func runAgent(ctx context.Context, st *streams, req runRequest) error {
 		r.mediator = m
 	}
 	if err = r.checkFrom(); err == nil {
-		r.out, err = newOutput(st, f.output, profile, session)
+		r.out, err = newOutput(st, f.output, profile, session, set.secrets)
 	}
 	if err != nil {
-		ends.finish(causeUsage)
+		ends.finish(&problem{code: exitUsage})
 		r.shut()
 		return err
 	}
@@ -250,13 +250,11 @@ func sessionConfig(st *streams, req runRequest) (*setup, error) {
 	}
 	hc := &s.host
 	applyConfig(hc, cfg)
-	for _, kv := range f.env {
-		name, value, ok := strings.Cut(kv, "=")
-		if !ok || name == "" {
-			return s, usage("write it as --env NAME=value", "--env: want NAME=value, got %q", kv)
-		}
-		hc.Env = append(hc.Env, adapters.Pair{Name: name, Value: value})
+	set, err := environment(f.env)
+	if err != nil {
+		return s, err
 	}
+	hc.Env = append(hc.Env, set...)
 	s.secrets = newRedactor(cfg, hc.Env)
 	hc.Logger = newLogger(st.err, cfg, s.secrets)
 	for i, d := range hc.Options.Dirs {

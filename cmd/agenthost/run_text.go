@@ -10,6 +10,7 @@ import (
 	"github.com/agenthost/agenthost/contract/render"
 	"github.com/agenthost/agenthost/contract/session/fold"
 	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/internal/redact"
 )
 
 // textSink prints what people read: what the agent says on standard output,
@@ -20,14 +21,28 @@ type textSink struct {
 	prints io.Writer // where a person is asked for a prompt
 }
 
-func newTextSink(st *streams) *textSink {
+func newTextSink(st *streams, secrets *redact.Redactor) *textSink {
 	terminal := isTerminal(st.out)
 	return &textSink{
 		prints: st.err,
-		text: render.NewText(st.out, st.err, render.Options{
+		text: render.NewText(st.out, redacting{st.err, secrets}, render.Options{
 			Color: isTerminal(st.err) && os.Getenv("NO_COLOR") == "", Terminal: terminal,
 		}),
 	}
+}
+
+// redacting keeps secrets out of the notes, of which each comes with one Write:
+// agents put keys into their errors.
+type redacting struct {
+	w       io.Writer
+	secrets *redact.Redactor
+}
+
+func (r redacting) Write(p []byte) (int, error) {
+	if _, err := r.w.Write(r.secrets.Bytes(p)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 func (s *textSink) envelope(it host.Item) error {

@@ -36,7 +36,7 @@ func TestScript(t *testing.T) {
 // for "run COMMAND" it asks to run it and says what was decided; for "fail" it
 // fails, with that variable in its message for "fail NAME"; for "env NAME" it says
 // that variable; for "hold" it works until it is cancelled, for "die" it
-// exits.
+// exits, for "login" it wants one.
 func fakeACP() {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 64<<20)
@@ -83,6 +83,9 @@ func fakeACP() {
 				for in.Scan() && !strings.Contains(in.Text(), `"session/cancel"`) {
 				}
 				reply(m.ID, `{"stopReason":"cancelled"}`)
+				continue
+			case "login":
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"Authentication required"}}`+"\n", m.ID)
 				continue
 			case "die":
 				os.Exit(3)
