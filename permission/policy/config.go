@@ -200,6 +200,7 @@ func FromFlags(f Flags, env Env) (*Policy, error) {
 	if f.Timeout == "" {
 		p.Timeout = -1
 	}
+	p.Remember = "" // no flag says
 	return p, nil
 }
 

@@ -98,7 +98,7 @@ func TestFlagsAndJoin(t *testing.T) {
 	if _, err := FromFlags(Flags{Mode: "bypassPermissions"}, testEnv); err == nil {
 		t.Error("FromFlags(bypass without the opt-in) = nil, want an error")
 	}
-	base, err := Parse([]byte("mode: acceptEdits\ntimeout: 3m\nonAsk: wait\nrules:\n  - allow: bash(ls)\n  - deny: bash(rm *)"), testEnv)
+	base, err := Parse([]byte("mode: acceptEdits\ntimeout: 3m\nonAsk: wait\nremember: agent\nrules:\n  - allow: bash(ls)\n  - deny: bash(rm *)"), testEnv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestFlagsAndJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Join(nil, base, flags)
-	if p.Mode != contract.ModeAcceptEdits || p.Timeout != 3*time.Minute || p.OnAsk != OnAskDeny {
+	if p.Mode != contract.ModeAcceptEdits || p.Timeout != 3*time.Minute || p.OnAsk != OnAskDeny || p.Remember != RememberAgent {
 		t.Errorf("Join = %+v, want the base's settings with the flags' on-ask", p)
 	}
 	for cmd, want := range map[string]Verdict{"ls": Allow, "cat x": Allow, "rm x": Deny, "cp": Ask} {
