@@ -40,15 +40,20 @@ func (s *Session) Status(ctx context.Context) (Status, error) {
 		}
 		return nil
 	})
-	return st, err
+	if err != nil {
+		return Status{}, err // the loop may still write st
+	}
+	return st, nil
 }
 
 // Took reports whether the session took an input under this id of an envelope
 // before. What is sent under it again has no effect.
 func (s *Session) Took(ctx context.Context, id string) (bool, error) {
 	var took bool
-	err := s.do(ctx, func() error { took = s.stamper.Took(id); return nil })
-	return took, err
+	if err := s.do(ctx, func() error { took = s.stamper.Took(id); return nil }); err != nil {
+		return false, err // the loop may still write took
+	}
+	return took, nil
 }
 
 func (s *Session) phase() Phase {

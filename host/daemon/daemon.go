@@ -1,0 +1,347 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nrednav/cuid2"
+
+	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/relay/wire"
+)
+
+// Daemon keeps the sessions of one user. Open makes it.
+type Daemon struct {
+	cfg   Config
+	log   *slog.Logger
+	host  wire.Host
+	lock  *lock
+	hub   *hub
+	files *fileStore
+	// slots bounds the agents that run at once: it holds a value for each.
+	slots chan struct{}
+
+	// ctx ends with the daemon's own goroutines, which wg counts.
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	sessions map[string]*entry // guarded by mu
+	closing  bool              // guarded by mu; nothing starts any more
+}
+
+// Open takes the state directory, ends what a crash left open in it, and starts
+// the agents again that are to go on. A *RunningError says that another daemon has
+// it.
+func Open(cfg Config) (*Daemon, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	if err := privateDir(cfg.StateDir); err != nil {
+		return nil, fmt.Errorf("state directory: %w", err)
+	}
+	machine := thisMachine()
+	if cfg.Machine != nil {
+		machine = *cfg.Machine
+	}
+	l, err := acquire(cfg.StateDir, machine, cfg.Host.Version)
+	if err != nil {
+		return nil, err
+	}
+	d := &Daemon{
+		cfg: cfg, log: cfg.Logger, lock: l, hub: newHub(), slots: make(chan struct{}, cfg.Limits.Sessions),
+		sessions: map[string]*entry{},
+	}
+	if err := d.begin(machine); err != nil {
+		l.release()
+		return nil, err
+	}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
+	d.wg.Go(d.tend)
+	if cfg.Resume {
+		d.wg.Go(d.resumeAll)
+	}
+	return d, nil
+}
+
+func (c *Config) check() error {
+	if !filepath.IsAbs(c.StateDir) {
+		return fmt.Errorf("daemon.Config.StateDir: want an absolute path, got %q", c.StateDir)
+	}
+	if c.Mediator == nil || c.Prepare == nil {
+		return errors.New("daemon.Config: want a Mediator and Prepare, got nil")
+	}
+	c.Limits = c.Limits.withDefaults()
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// begin reads what is there.
+func (d *Daemon) begin(m Machine) error {
+	var err error
+	if d.host, err = hostOf(d.cfg, m); err != nil {
+		return err
+	}
+	if d.files, err = openFiles(filepath.Join(d.cfg.StateDir, "files"), d.cfg.Limits.FilesBytes); err != nil {
+		return err
+	}
+	return d.scan()
+}
+
+// hostOf is what is told of this host. Its id is made once for a state directory.
+func hostOf(cfg Config, m Machine) (wire.Host, error) {
+	h := cfg.Host
+	h.OS, h.Arch, h.Name, h.Online = cmp.Or(h.OS, runtime.GOOS), cmp.Or(h.Arch, runtime.GOARCH), cmp.Or(h.Name, m.Name), true
+	if h.ID != "" {
+		return h, nil
+	}
+	path := filepath.Join(cfg.StateDir, "host-id")
+	data, err := os.ReadFile(path)
+	if id := strings.TrimSpace(string(data)); err == nil && cuid2.IsCuid(id) {
+		h.ID = id
+		return h, nil
+	}
+	h.ID = cuid2.Generate()
+	return h, replace(path, []byte(h.ID+"\n"), true)
+}
+
+// scan takes up the sessions of the state directory that are not known yet. Those
+// that do not run are settled.
+func (d *Daemon) scan() error {
+	all, err := host.List(d.cfg.StateDir)
+	if err != nil {
+		return err
+	}
+	var fresh []*entry
+	d.mu.Lock()
+	for _, m := range all {
+		if d.sessions[m.ID] != nil {
+			continue
+		}
+		e := newEntry(d, m.ID)
+		e.load(m)
+		d.sessions[m.ID] = e
+		fresh = append(fresh, e)
+	}
+	d.mu.Unlock()
+	var wg sync.WaitGroup
+	at := make(chan struct{}, scanAtOnce)
+	for _, e := range fresh {
+		at <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-at }()
+			if err := e.settle(); err != nil {
+				d.log.Error("ending what a crash left open", "session", e.id, "err", err)
+			}
+			e.publish()
+		})
+	}
+	wg.Wait()
+	return nil
+}
+
+// scanAtOnce is how many journals are read at once at the start.
+const scanAtOnce = 4
+
+// resumeAll starts the agents again that ran when the host ended.
+func (d *Daemon) resumeAll() {
+	for _, e := range d.list() {
+		e.mu.Lock()
+		again := e.rec.Ran && !e.rec.Archived && !e.foreign
+		e.mu.Unlock()
+		if !again || d.ctx.Err() != nil {
+			continue
+		}
+		if _, err := e.ensure(d.ctx, wire.Caller{}); err != nil {
+			d.log.Warn("starting an agent again", "session", e.id, "err", err)
+		}
+	}
+}
+
+// Host is this host.
+func (d *Daemon) Host() wire.Host { return d.host }
+
+// list gives the sessions, in no order.
+func (d *Daemon) list() []*entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make([]*entry, 0, len(d.sessions))
+	for _, e := range d.sessions {
+		all = append(all, e)
+	}
+	return all
+}
+
+func (d *Daemon) entry(id string) *entry {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.sessions[id]
+}
+
+// minPrefix is the shortest prefix of an id that names a session: a shorter one is
+// a slip of the hand.
+const minPrefix = 4
+
+// find is the session that ref names: an id, a prefix of one, "last", or the
+// agent's own id.
+func (d *Daemon) find(ref string) (*entry, error) {
+	if e := d.entry(ref); e != nil {
+		return e, nil
+	}
+	if err := d.scan(); err != nil {
+		return nil, err
+	}
+	var found []*entry
+	var last *entry
+	for _, e := range d.list() {
+		s := e.session()
+		if s.ID == ref || s.Native == ref && ref != "" {
+			return e, nil
+		}
+		if len(ref) >= minPrefix && strings.HasPrefix(s.ID, ref) {
+			found = append(found, e)
+		}
+		if last == nil || newer(s, last.session()) {
+			last = e
+		}
+	}
+	switch {
+	case ref == "last" && last != nil:
+		return last, nil
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return nil, wire.Errorf(wire.CodeAmbiguous, "session %q: want one session, %d begin like this", ref, len(found))
+	case ref == "":
+		return nil, wire.Errorf(wire.CodeInvalid, "session: want an id, got none")
+	case ref == "last":
+		return nil, wire.Errorf(wire.CodeNotFound, "there is no session yet")
+	}
+	return nil, wire.Errorf(wire.CodeNotFound, "no session %q", ref)
+}
+
+// newer orders sessions, the one that changed last first.
+func newer(a, b wire.Session) bool {
+	if a.Updated != b.Updated {
+		return a.Updated > b.Updated
+	}
+	return a.ID < b.ID
+}
+
+// Close ends the daemon: nothing new is taken, every turn is aborted, every agent
+// told goodbye and ended. When ctx ends first what is left is killed. It returns
+// when no process is left and may be called again, also to hurry.
+func (d *Daemon) Close(ctx context.Context) error {
+	d.mu.Lock()
+	first := !d.closing
+	d.closing = true
+	d.mu.Unlock()
+	if first {
+		d.cancel()
+	}
+	var wg sync.WaitGroup
+	for _, e := range d.list() {
+		wg.Go(func() { e.finish(ctx) })
+	}
+	wg.Wait()
+	d.wg.Wait()
+	if first {
+		d.lock.release()
+	}
+	return nil
+}
+
+// Closing reports whether Close was called.
+func (d *Daemon) Closing() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closing
+}
+
+// look is how often sessions are looked at that this process does not run.
+const look = 10 * time.Second
+
+// tend gives signs of life, stops idle agents, and looks for what other processes
+// do in the state directory.
+func (d *Daemon) tend() {
+	beats, looks := time.NewTicker(beat), time.NewTicker(look)
+	defer beats.Stop()
+	defer looks.Stop()
+	for {
+		select {
+		case <-d.ctx.Done():
+			return
+		case <-beats.C:
+			d.lock.touch()
+		case <-looks.C:
+			d.stopIdle()
+			if err := d.refresh(); err != nil {
+				d.log.Warn("looking at the sessions", "err", err)
+			}
+		}
+	}
+}
+
+// refresh looks at the sessions that do not run here: `agenthost run` makes and
+// resumes some beside the daemon.
+func (d *Daemon) refresh() error {
+	if err := d.scan(); err != nil {
+		return err
+	}
+	for _, e := range d.list() {
+		e.refresh()
+	}
+	return nil
+}
+
+// stopIdle stops the agents that nobody needs.
+func (d *Daemon) stopIdle() {
+	if d.cfg.Limits.Idle <= 0 {
+		return
+	}
+	for _, e := range d.list() {
+		if e.idleFor() < d.cfg.Limits.Idle {
+			continue
+		}
+		d.wg.Go(func() {
+			d.log.Info("stopping an idle agent", "session", e.id)
+			if err := e.stop(d.ctx, false, true); err != nil && d.ctx.Err() == nil {
+				d.log.Warn("stopping an idle agent", "session", e.id, "err", err)
+			}
+		})
+	}
+}
+
+// sorted gives the metadata of all sessions that f keeps, the newest first.
+func (d *Daemon) sorted(f wire.SessionsParams) []wire.Session {
+	var all []wire.Session
+	for _, e := range d.list() {
+		if s := e.session(); keeps(f, s) {
+			all = append(all, s)
+		}
+	}
+	slices.SortFunc(all, func(a, b wire.Session) int {
+		if newer(a, b) {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+func keeps(f wire.SessionsParams, s wire.Session) bool {
+	return (f.Host == "" || f.Host == s.Host) && (f.Dir == "" || f.Dir == s.Dir)
+}

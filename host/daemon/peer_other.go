@@ -1,0 +1,5 @@
+//go:build unix && !linux && !darwin
+
+package daemon
+
+func peerUID(int) (int, bool) { return -1, false }
