@@ -68,7 +68,7 @@ func keys() []key {
 		{path: "limits.outputBytes", kind: size, def: "256KiB", least: 1 << 10, doc: "The longest tool output in an envelope; longer ones are cut and marked. The native log has them whole."},
 		{path: "limits.stderrBytes", kind: size, def: "16KiB", least: 1 << 10, doc: "How much of the end of an agent's stderr is kept for error reports."},
 		{path: "limits.start", kind: duration, def: "2m", least: int64(time.Second), doc: "How long an agent may take until its session is open."},
-		{path: "limits.stall", kind: duration, def: "5m", least: int64(time.Second), optional: true, doc: "After how long without a sign of life of a busy agent a notice is given; 0 for never."},
+		{path: "limits.stall", kind: duration, def: "1m", least: int64(time.Second), optional: true, doc: "After how long without a sign of life of a busy agent a notice is given, five times that while a tool runs; 0 for never."},
 		{path: "limits.abort", kind: duration, def: "20s", least: int64(time.Second), doc: "How long an agent may take to end an aborted turn before it is stopped."},
 		{path: "limits.stop", kind: duration, def: "3s", least: int64(10 * time.Millisecond), doc: "The grace of each step of stopping an agent."},
 		{path: "limits.quiet", kind: duration, def: "2s", least: int64(10 * time.Millisecond), doc: "How long an agent that spoke without a prompt may be silent until its turn is taken as ended."},

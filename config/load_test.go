@@ -46,7 +46,7 @@ func TestDefaults(t *testing.T) {
 		c.Journal != (config.Journal{Sync: "interval", Interval: 20 * time.Millisecond, SegmentBytes: 16 << 20}) ||
 		c.NativeLog != (config.NativeLog{Enabled: true, FileBytes: 16 << 20, Files: 8}) ||
 		c.Limits != (config.Limits{
-			LineBytes: 64 << 20, OutputBytes: 256 << 10, StderrBytes: 16 << 10, Start: 2 * time.Minute, Stall: 5 * time.Minute,
+			LineBytes: 64 << 20, OutputBytes: 256 << 10, StderrBytes: 16 << 10, Start: 2 * time.Minute, Stall: time.Minute,
 			Abort: 20 * time.Second, Stop: 3 * time.Second, Quiet: 2 * time.Second, Restarts: 3,
 		}) || c.Relay != (config.Relay{Profile: "extended"}) {
 		t.Errorf("defaults are %s", c.Show())
@@ -81,7 +81,7 @@ func TestLayers(t *testing.T) {
 		{"log.format", c.File + ":1", c.Log.Format, "json"},
 		{"limits.lineBytes", "AGENTHOST_LIMITS_LINE_BYTES", c.Limits.LineBytes, int64(4 << 20)},
 		{"limits.abort", c.File + ":3", c.Limits.Abort, 5 * time.Second},
-		{"limits.stall", "default", c.Limits.Stall, 5 * time.Minute},
+		{"limits.stall", "default", c.Limits.Stall, time.Minute},
 		{"nativeLog.enabled", "AGENTHOST_NATIVE_LOG_ENABLED", c.NativeLog.Enabled, false},
 		{"stateDir", c.File + ":5", c.StateDir, "/home/u/state"},
 	} {

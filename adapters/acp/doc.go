@@ -32,7 +32,8 @@
 //
 // Options.Settings knows "auth" (the id of the login method to use when the agent
 // asks for a login), "remember" ("agent": use the agent's own memory for
-// allow-always), "stall" and "cancel-wait" (durations).
+// allow-always), "stall" (a duration, 0 for never) and
+// "cancel-wait" (a duration).
 //
 // # Non-goals
 //

@@ -68,12 +68,12 @@ func newProtocol(spec AgentSpec, info adapters.SessionInfo) *Protocol {
 	return p
 }
 
-// waits are the durations that settings can change.
+// waits are the durations that settings can change; a stall of 0 is never told.
 type waits struct{ stall, cancel time.Duration }
 
 func waitsOf(p *Protocol) waits {
 	w := waits{StallWait, CancelWait}
-	if d, err := time.ParseDuration(p.setting("stall")); err == nil && d > 0 {
+	if d, err := time.ParseDuration(p.setting("stall")); err == nil && d >= 0 {
 		w.stall = d
 	}
 	if d, err := time.ParseDuration(p.setting("cancel-wait")); err == nil && d > 0 {

@@ -211,9 +211,11 @@ const (
 	// CancelWait is how long an agent may take to end a cancelled turn. Then the
 	// turn is ended as cancelled and the child given up.
 	CancelWait = 15 * time.Second
-	// StallWait is the silence in a running turn after which a notice tells so.
-	// The next notices come after five and fifteen times as long.
-	StallWait = 2 * time.Minute
+	// StallWait is the silence in a running turn after which a notice tells so: some
+	// agents retry a refused request for minutes without a word. The next notices
+	// come after five and fifteen times as long; while a tool runs each comes after
+	// five times as long.
+	StallWait = time.Minute
 	// DefaultStubWait is how long a call's start waits for its input.
 	DefaultStubWait = 3 * time.Second
 	// SettleWait is how long a call's start waits for more input when some is there

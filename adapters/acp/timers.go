@@ -65,17 +65,28 @@ func (p *Protocol) quiet() {
 }
 
 // stallAt is when to tell that the agent has been silent for long. While a person
-// is asked, the person is waited for, not the agent.
+// is asked, the person is waited for, not the agent; while a tool runs, the tool.
 func (p *Protocol) stallAt() time.Time {
 	factors := []time.Duration{1, 5, 15}
-	if !p.turn.open || p.turn.auto || p.turn.cancelled || p.asks.open() > 0 || p.stalls >= len(factors) {
+	if p.wait.stall == 0 || !p.turn.open || p.turn.auto || p.turn.cancelled || p.asks.open() > 0 || p.stalls >= len(factors) {
 		return time.Time{}
 	}
-	since := p.heard
-	if since.Before(p.turn.began) {
-		since = p.turn.began
+	wait := p.wait.stall * factors[p.stalls]
+	if p.calls.open() > 0 {
+		wait *= toolPatience
 	}
-	return since.Add(p.wait.stall * factors[p.stalls])
+	return p.silentSince().Add(wait)
+}
+
+// toolPatience is how much longer silence may last while a tool runs: many agents
+// tell nothing of it before its end.
+const toolPatience = 5
+
+func (p *Protocol) silentSince() time.Time {
+	if p.heard.Before(p.turn.began) {
+		return p.turn.began
+	}
+	return p.heard
 }
 
 func (p *Protocol) stall() {
@@ -83,13 +94,12 @@ func (p *Protocol) stall() {
 		return
 	}
 	p.stalls++
-	silent := p.now.Sub(p.heard)
-	if p.heard.Before(p.turn.began) {
-		silent = p.now.Sub(p.turn.began)
+	why := "It may be retrying a request to its model, or hang"
+	if p.calls.open() > 0 {
+		why = "A tool may be running, or it hangs"
 	}
 	p.emit(contract.Service{
-		Text: fmt.Sprintf("No word from %s for %v. It may be retrying a request to its model, or hang; you can stop the turn.",
-			p.name(), silent.Round(time.Second)),
+		Text: fmt.Sprintf("No word from %s for %v. %s; you can stop the turn.", p.name(), p.now.Sub(p.silentSince()).Round(time.Second), why),
 		Kind: contract.ServiceNotice,
 	})
 }

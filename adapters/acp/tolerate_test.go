@@ -34,6 +34,7 @@ func TestTolerate(t *testing.T) {
 		"09 results and usage of any shape":                    usageOfAnyShape,
 		"10 lines of many megabytes":                           hugeLines,
 		"11 silence of minutes":                                silence,
+		"11 silence of a tool, and silence that nobody minds":  silentTools,
 		"12 fs and terminal methods that were not offered":     notOffered,
 		"13 a request that is never answered":                  neverAnswered,
 		"14 empty prompts":                                     emptyPrompts,
@@ -435,6 +436,25 @@ func silence(t *testing.T) {
 	b.submit(adapters.Abort{})
 	b.result(b.last("session/prompt"), `{"stopReason":"cancelled"}`)
 	b.want(`turn-start p1 | service notice | service notice | service notice | text at last | start t bash {"command":"ls"} | ask t | end t cancelled | turn-end cancelled`)
+}
+
+// silentTools: a tool may run for long without a word; and a person may not want to
+// hear of any of it.
+func silentTools(t *testing.T) {
+	b := plain(t)
+	b.prompt()
+	b.update(`{"sessionUpdate":"tool_call","toolCallId":"t","title":"make","kind":"execute","status":"in_progress","rawInput":{"command":"make"}}`)
+	b.advance(5*StallWait - time.Second)
+	b.want(`turn-start p1 | start t bash {"command":"make"}`)
+	b.advance(time.Second)
+	b.want(`turn-start p1 | start t bash {"command":"make"} | service notice`)
+	if text := b.drafts[2].Event.(contract.Service).Text; !strings.Contains(text, "tool") || !strings.Contains(text, "5m0s") {
+		t.Errorf("notice %q, want that a tool runs, and for how long", text)
+	}
+	b = openBench(t, fake, adapters.Options{Settings: map[string]string{"stall": "0s"}}, `{"protocolVersion":1}`, `{"sessionId":"s"}`)
+	b.prompt()
+	b.advance(24 * time.Hour)
+	b.want("turn-start p1")
 }
 
 func notOffered(t *testing.T) {
