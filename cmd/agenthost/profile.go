@@ -9,7 +9,7 @@ import (
 )
 
 func addProfile(cmd *cobra.Command, to *string) {
-	cmd.Flags().StringVar(to, "profile", "extended", "`NAME` of the fields shown: extended, or strict: only what the protocol's draft has")
+	cmd.Flags().StringVar(to, "profile", "extended", "the fields of `NAME`: extended, or strict (the draft)")
 }
 
 func parseProfile(name string) (contract.Profile, error) {

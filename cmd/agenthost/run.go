@@ -15,7 +15,7 @@ type runFlags struct {
 	allow, ask, deny                  []string
 	policy, onAsk                     string
 	resume, fork                      string
-	cont                              bool
+	cont, requeue, helpAll            bool
 	images, files, dirs               []string
 	timeout                           time.Duration
 	command                           string
@@ -33,9 +33,7 @@ func newRun(st *streams) *cobra.Command {
 		Long: `Runs one agent in a session of its own. With -p it does one turn and leaves;
 with --input envelopes it reads user envelopes from standard input until that
 ends and the last turn is over; else it reads prompts from standard input.
-
-"agenthost run acp -- CMD..." runs any agent that speaks ACP on its standard
-input and output.
+"agenthost run acp -- CMD..." runs any agent that speaks ACP.
 
 Exit codes: 0 turn completed, 1 turn failed, 2 usage or config, 3 agent not
 installed, not logged in or would not start, 4 refused ask with --on-ask fail,
@@ -44,8 +42,11 @@ installed, not logged in or would not start, 4 refused ask with --on-ask fail,
   git diff | agenthost run claude -p - --allow 'bash(go vet *)'
   agenthost run opencode --input envelopes --output envelopes --on-ask wait
   agenthost run gemini --resume last -p "go on"
-  agenthost run acp -p hello -- my-agent --acp`,
+  agenthost run claude -p "fix the tests" --output junit > report.xml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.helpAll {
+				return cmd.Help()
+			}
 			if len(args) == 0 {
 				return usage("agenthost agents lists them", "want the name of an agent, like agenthost run gemini")
 			}
@@ -66,6 +67,7 @@ installed, not logged in or would not start, 4 refused ask with --on-ask fail,
 		},
 	}
 	f.register(cmd)
+	helpInBrief(cmd, &f.helpAll, commonFlags())
 	return cmd
 }
 
@@ -73,8 +75,8 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVarP(&f.prompt, "prompt", "p", "", "the prompt of one turn; `TEXT` - reads it from standard input")
-	fl.StringVar(&f.input, "input", "text", "`FORM` of standard input: text, or envelopes (v2 user envelopes, one a line)")
-	fl.StringVar(&f.output, "output", "text", "`FORM` of the output: text, envelopes or events (NDJSON, flushed per line)")
+	fl.StringVar(&f.input, "input", "text", "standard input is `FORM`: text, or envelopes, one a line")
+	fl.StringVar(&f.output, "output", "text", "print `FORM`: text, envelopes, events or junit")
 	addProfile(cmd, &f.profile)
 	fl.Int64Var(&f.from, "from", -1, "first position `N` to print of a resumed session; -1 for only what is new")
 	fl.StringVar(&f.cwd, "cwd", "", "working directory `DIR` of the agent (default: this one)")
@@ -90,6 +92,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringVar(&f.onAsk, "on-ask", "", "`WHAT` an ask does that no rule decides: wait, deny, fail or prompt")
 	fl.StringVar(&f.resume, "resume", "", "go on with `SESSION`: its id, a prefix, last, or the agent's own id")
 	fl.BoolVar(&f.cont, "continue", false, "go on with the newest session of this directory")
+	fl.BoolVar(&f.requeue, "requeue", false, "run what still waited when the host of the session died")
 	fl.StringVar(&f.fork, "fork", "", "branch off `SESSION`: ID, or ID@POINT (an envelope id or origin)")
 	fl.StringArrayVar(&f.images, "image", nil, "picture `FILE` to send with the prompt (repeatable)")
 	fl.StringArrayVar(&f.files, "file", nil, "`FILE` to send with the prompt (repeatable)")
@@ -111,7 +114,7 @@ func (f *runFlags) check() error {
 	if err := oneOf("--input", f.input, "text", "envelopes"); err != nil {
 		return err
 	}
-	if err := oneOf("--output", f.output, "text", "envelopes", "events"); err != nil {
+	if err := oneOf("--output", f.output, "text", "envelopes", "events", "junit"); err != nil {
 		return err
 	}
 	if f.onAsk != "" {
@@ -126,6 +129,9 @@ func (f *runFlags) check() error {
 	}
 	if f.mode == "bypassPermissions" && !f.allowBypass {
 		return usage("add --allow-bypass if you mean it", "--mode bypassPermissions lets the agent do anything unasked")
+	}
+	if f.requeue && f.resume == "" && !f.cont {
+		return usage("add --resume SESSION or --continue", "--requeue is about a session that is gone on with")
 	}
 	if f.input == "envelopes" && f.prompt == "-" {
 		return usage("send the prompt as a text envelope", "-p - and --input envelopes both want standard input")

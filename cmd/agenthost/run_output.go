@@ -43,6 +43,8 @@ func newOutput(st *streams, form string, p contract.Profile, s *host.Session, se
 	switch form {
 	case "envelopes":
 		o.sink = &envelopeSink{w: st.out, profile: p}
+	case "junit":
+		o.sink = newJUnitSink(st.out, s.Adapter().Name(), s.ID(), secrets)
 	case "events":
 		o.sink = newEventSink(st.out, s)
 	default:

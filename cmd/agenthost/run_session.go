@@ -240,7 +240,7 @@ func sessionConfig(st *streams, req runRequest) (*setup, error) {
 		return s, usage("name a directory with --cwd", "%v", err)
 	}
 	s.host = host.Config{
-		Dir: dir, StateDir: cfg.StateDir, Adapter: adapter, Command: command, Args: args, Title: f.title,
+		Dir: dir, StateDir: cfg.StateDir, Adapter: adapter, Command: command, Args: args, Title: f.title, Requeue: f.requeue,
 		Options: adapters.Options{
 			Model: f.model, Mode: f.mode, Thinking: f.thinking, Sandbox: f.sandbox, Dirs: f.dirs,
 			SystemPrompt: f.systemPrompt, AllowBypass: f.allowBypass, MaxTurns: f.maxTurns, BudgetUSD: f.budget,

@@ -23,7 +23,7 @@ go back. Each fault is one line on standard output:
   LINE: path: want ..., got ...
 
 Exit code 1 when there is a fault.`,
-		Example: `  agenthost run gemini -p hello --output envelopes --profile strict | agenthost validate --profile strict
+		Example: `  agenthost run gemini -p hello --output envelopes | agenthost validate
   agenthost validate journal.ndjson`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
