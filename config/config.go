@@ -17,6 +17,7 @@ type Config struct {
 	Journal     Journal
 	NativeLog   NativeLog
 	Limits      Limits
+	Serve       Serve
 	Relay       Relay
 
 	// File is the file that was read, empty when there was none.
@@ -109,6 +110,19 @@ type Limits struct {
 	Quiet time.Duration
 	// Restarts is how often in a row an agent that died is started again.
 	Restarts int
+}
+
+// Serve is how the daemon keeps sessions.
+type Serve struct {
+	// MaxSessions is how many agents may run at once.
+	MaxSessions int
+	// Idle is after how long without a turn and a viewer an agent is stopped, 0 for
+	// never.
+	Idle time.Duration
+	// Resume starts the agents again that ran when the host ended.
+	Resume bool
+	// FilesBytes bounds uploaded files.
+	FilesBytes int64
 }
 
 // Relay is where the host dials out to.
