@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/internal/agentlab"
 	"github.com/agenthost/agenthost/internal/scriptmodel"
 )
@@ -34,6 +35,15 @@ func (s *session) says(want string) contract.TurnEnd {
 		s.t.Errorf("the turn that said %q ended %+v %+v", want, end, end.Error)
 	}
 	return end
+}
+
+// fails waits for the end of a turn that failed with a code.
+func (s *session) fails(want contract.ErrorCode) {
+	s.t.Helper()
+	end := s.turnEnd()
+	if end.Status != contract.TurnFailed || end.Error == nil || end.Error.Code != want || end.Error.Message == "" {
+		s.t.Errorf("turn-end = %+v %+v, want failed with %s", end, end.Error, want)
+	}
 }
 
 // finished ends the session and checks that nothing of it is left.
@@ -325,48 +335,136 @@ func TestClaudeSwitch(t *testing.T) {
 	}
 }
 
-// A session is branched off: the new one has the history, the old one has not
-// what is said in the new one.
+// A session is branched off at an answer: the new one has the history up to there
+// and names its parent, the old one has not what is said in the new one. Without a
+// name the newest session of the directory goes on.
 func TestClaudeFork(t *testing.T) {
 	s, lab := claudeCode(t)
 	s.prompt(script("text The password is swordfish."))
 	s.says("swordfish")
+	s.prompt(script("text The answer is 42."))
+	s.says("42")
 	s.finished(0)
-	s = start(t, lab, "claude", "--fork", "last")
-	s.prompt(script("text In the branch."))
-	s.says("In the branch.")
+	answer := s.envelope(contract.RoleAgent, "swordfish")
+	branch := start(t, lab, "claude", "--fork", "last@"+answer)
+	branch.prompt(script("text In the branch."))
+	branch.says("In the branch.")
+	branch.finished(0)
+	knows(t, lab, map[string]bool{"The password is swordfish.": true, "The answer is 42.": false})
+
+	all, err := host.List(filepath.Join(lab.Home, ".state", "agenthost"))
+	if err != nil || len(all) != 2 || all[0].Parent != all[1].ID || all[0].Origin == "" || all[0].ID == all[1].ID {
+		t.Errorf("sessions = %+v, %v; want a branch and its parent", all, err)
+	}
+	s = start(t, lab, "claude", "--resume", all[len(all)-1].ID)
+	s.prompt(script("text Back in the parent."))
+	s.says("Back in the parent.")
 	s.finished(0)
-	requests := lab.Model.Played()
-	if last := requests[len(requests)-1]; !strings.Contains(string(last.Body), "The password is swordfish.") {
-		t.Error("the branch has no history")
+	knows(t, lab, map[string]bool{"The answer is 42.": true, "In the branch.": false})
+	s = start(t, lab, "claude", "--continue")
+	s.prompt(script("text Going on."))
+	s.says("Going on.")
+	s.finished(0)
+	knows(t, lab, map[string]bool{"Back in the parent.": true})
+}
+
+// What people decide: once, for good, and not at all. A file outside of the
+// directory is named, the agent may go into plan mode by itself, prompts wait in a
+// queue, and an abort takes the open ask back.
+func TestClaudePermission(t *testing.T) {
+	s, lab := claudeCode(t)
+	outside := filepath.Join(lab.Home, "outside.txt")
+	s.prompt(script("write "+outside+" x", "text Not outside."))
+	ask, _ := wait[contract.PermissionRequest](s, nil)
+	if !strings.Contains(ask.Title+ask.Description, outside) {
+		t.Errorf("the ask names no path: %q %q", ask.Title, ask.Description)
+	}
+	s.decide(ask.Call, contract.RejectOnce)
+	s.says("Not outside.")
+
+	s.prompt(script("shell touch again.txt", "text Always."))
+	ask, _ = wait[contract.PermissionRequest](s, nil)
+	if !slices.ContainsFunc(ask.Options, func(o contract.PermissionOption) bool { return o.Decision == contract.AllowAlways }) {
+		t.Errorf("options = %+v, want allow-always among them", ask.Options)
+	}
+	s.decide(ask.Call, contract.AllowAlways)
+	s.says("Always.")
+	s.prompt(script("shell touch again.txt", "text Remembered."))
+	s.prompt(script("text In the queue."))
+	answer, _ := wait[contract.PermissionResponse](s, nil)
+	if answer.Decision != contract.AllowOnce && answer.Decision != contract.AllowAlways || answer.By == nil || answer.By.Resolver != contract.ByRemembered {
+		t.Errorf("answered %+v by %+v, want allowed by what is remembered", answer, answer.By)
+	}
+	s.says("Remembered.")
+	s.says("In the queue.")
+
+	s.prompt(script("shell touch never.txt", "text Never said."))
+	ask, _ = wait[contract.PermissionRequest](s, nil)
+	s.send(contract.Abort{})
+	answer, _ = wait[contract.PermissionResponse](s, nil)
+	if answer.Call != ask.Call || answer.Decision != contract.RejectOnce || answer.By.Resolver != contract.ByTurnEnd {
+		t.Errorf("answered %+v by %+v, want no because the turn ended", answer, answer.By)
+	}
+	if end := s.turnEnd(); end.Status != contract.TurnCancelled {
+		t.Errorf("turn-end = %+v, want cancelled", end)
+	}
+
+	s.prompt(script("tool EnterPlanMode {}", "text Planning."))
+	s.next("plan mode", func(e contract.Envelope) bool {
+		if ev, ok := e.Event.(contract.PermissionRequest); ok {
+			s.decide(ev.Call, contract.AllowOnce)
+		}
+		ev, ok := e.Event.(contract.AgentConfigurationChanged)
+		if ok && (ev.PermissionMode != contract.ModePlan || e.Role != contract.RoleAgent) {
+			t.Errorf("changed %+v by %s, want plan by the agent", ev, e.Role)
+		}
+		return ok
+	})
+	s.says("Planning.")
+	s.finished(0)
+	for _, name := range []string{outside, filepath.Join(lab.Dir, "never.txt")} {
+		if _, err := os.Stat(name); err == nil {
+			t.Errorf("%s was made", filepath.Base(name))
+		}
 	}
 }
 
-// What the model's service refuses is a failed turn with a code; what it mends
-// itself is a notice.
+// What the model's service refuses is a failed turn with a code, and the session
+// goes on; what it mends itself is a notice.
 func TestClaudeErrors(t *testing.T) {
-	for _, c := range []struct {
-		act  string
+	t.Run("refused", func(t *testing.T) {
+		s, _ := claudeCode(t, "--env", "CLAUDE_CODE_MAX_RETRIES=1")
+		for _, c := range []struct {
+			act  string
+			code contract.ErrorCode
+		}{
+			{"error 429 slow down", contract.CodeRateLimited},
+			{"error 529 overloaded", contract.CodeOverloaded},
+			{"error 400 nonsense", contract.CodeInvalidRequest},
+			{`error 400 "prompt is too long: 300000 tokens > 200000 maximum"`, contract.CodeContextFull},
+			{"drop", contract.CodeNetwork},
+			{"error 401 bad key", contract.CodeAuthRequired},
+		} {
+			s.prompt(script(c.act))
+			s.fails(c.code)
+		}
+		if text := said(s.finished(3)); text != "" {
+			t.Errorf("the errors were also said: %q", text)
+		}
+	})
+	for name, c := range map[string]struct {
+		env  string
 		code contract.ErrorCode
 		exit int
 	}{
-		{"error 401 bad key", contract.CodeAuthRequired, 3},
-		{"error 429 slow down", contract.CodeRateLimited, 1},
-		{"error 529 overloaded", contract.CodeOverloaded, 1},
-		{"error 400 nonsense", contract.CodeInvalidRequest, 1},
-		{"drop", contract.CodeNetwork, 1},
+		"not logged in": {"ANTHROPIC_API_KEY=", contract.CodeAuthRequired, 3},
+		"network down":  {"ANTHROPIC_BASE_URL=http://127.0.0.1:9", contract.CodeNetwork, 1},
 	} {
-		t.Run(c.act, func(t *testing.T) {
-			s, _ := claudeCode(t, "--env", "CLAUDE_CODE_MAX_RETRIES=1")
-			s.prompt(script(c.act))
-			end := s.turnEnd()
-			if end.Status != contract.TurnFailed || end.Error == nil || end.Error.Code != c.code || end.Error.Message == "" {
-				t.Errorf("turn-end = %+v %+v, want failed with %s", end, end.Error, c.code)
-			}
-			envs := s.finished(c.exit)
-			if text := said(envs); text != "" {
-				t.Errorf("the error was also said: %q", text)
-			}
+		t.Run(name, func(t *testing.T) {
+			s, _ := claudeCode(t, "--env", "CLAUDE_CODE_MAX_RETRIES=1", "--env", c.env)
+			s.prompt("hello")
+			s.fails(c.code)
+			s.finished(c.exit)
 		})
 	}
 	t.Run("mended", func(t *testing.T) {

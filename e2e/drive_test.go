@@ -62,6 +62,7 @@ type session struct {
 	grown *sync.Cond
 	envs  []contract.Envelope // guarded by mu
 	lines [][]byte            // guarded by mu
+	live  strings.Builder     // guarded by mu: the deltas of a session in this process
 	ended bool                // guarded by mu: all output was read
 	// seen is how much of envs the test has looked at.
 	seen int

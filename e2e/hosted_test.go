@@ -38,6 +38,10 @@ func hosted(t *testing.T, lab *agentlab.Lab, cfg host.Config) *session {
 				t.Errorf("watching the session: %v", err)
 			case it.Delta == nil:
 				s.take(it.Line)
+			default:
+				s.mu.Lock()
+				s.live.WriteString(it.Delta.Text)
+				s.mu.Unlock()
 			}
 		}
 		s.mu.Lock()

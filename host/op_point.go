@@ -80,11 +80,9 @@ func (c *conversation) take(e contract.Envelope) {
 		c.answer(e)
 		return
 	case contract.TurnStart:
-		// Prompts are taken up in their order. One that waits while the agent begins a
-		// turn by itself is put too early: a rewind to it forgets that turn as well.
-		if len(c.pending) > 0 {
-			c.items = append(c.items, item{id: c.pending[0]})
-			c.pending = c.pending[1:]
+		for _, id := range ev.Prompts {
+			c.items = append(c.items, item{id: id})
+			c.pending = slices.DeleteFunc(c.pending, func(p string) bool { return p == id })
 		}
 	case contract.Service:
 		if ev.Code == contract.CodeHostStopped {
@@ -135,7 +133,7 @@ func (c *conversation) point(p opParams) (opParams, error) {
 	}
 	i := slices.IndexFunc(c.items, func(it item) bool { return it.id == p.To })
 	if i < 0 && !slices.Contains(c.pending, p.To) {
-		return p, fmt.Errorf("params.to: the message %q is not part of the conversation any more: it was rewound", p.To)
+		return p, fmt.Errorf("params.to: the message %q is not part of the agent's conversation: it was rewound or never sent", p.To)
 	}
 	if i < 0 {
 		i = len(c.items)

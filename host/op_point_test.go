@@ -10,27 +10,27 @@ import (
 
 // records makes a stream of words:
 //
-//	user ID, steer ID, start, end, say ORIGIN, sub ORIGIN, call ORIGIN, stopped
+//	user ID, steer ID, start [ID…], end, say ORIGIN, sub ORIGIN, call ORIGIN, stopped
 //
 // The id of an envelope of the agent is "e" and its position.
 func records(words string) []journal.Record {
 	var list []journal.Record
 	for line := range strings.SplitSeq(words, ",") {
 		word, arg, _ := strings.Cut(strings.TrimSpace(line), " ")
-		e := contract.Envelope{Role: contract.RoleAgent, ID: "e" + string(rune('0'+len(list))), Origin: arg}
+		e := contract.Envelope{Role: contract.RoleAgent, ID: "e" + string(rune('0'+len(list)))}
 		switch word {
 		case "user", "steer":
 			e = contract.Envelope{Role: contract.RoleUser, ID: arg, Event: contract.Text{Text: arg, Steer: word == "steer"}}
 		case "start":
-			e.Event = contract.TurnStart{}
+			e.Event = contract.TurnStart{Prompts: strings.Fields(arg)}
 		case "end":
 			e.Event = contract.TurnEnd{Status: contract.TurnCompleted}
 		case "say":
-			e.Event = contract.Text{Text: arg}
+			e.Origin, e.Event = arg, contract.Text{Text: arg}
 		case "sub":
-			e.Subagent, e.Event = "s", contract.Text{Text: arg}
+			e.Origin, e.Subagent, e.Event = arg, "s", contract.Text{Text: arg}
 		case "call":
-			e.Event = contract.ToolCallStart{Call: arg}
+			e.Origin, e.Event = arg, contract.ToolCallStart{Call: arg}
 		case "stopped":
 			e.Event = contract.Service{Kind: contract.ServiceNotice, Code: contract.CodeHostStopped}
 		}
@@ -41,7 +41,7 @@ func records(words string) []journal.Record {
 
 // TestPoint: where in the agent's conversation a message or an answer stands.
 func TestPoint(t *testing.T) {
-	const two = "user a, start, say o1, end, user b, start, call o2, sub x, say o3, end"
+	const two = "user a, start a, say o1, end, user b, start b, call o2, sub x, say o3, end"
 	for name, c := range map[string]struct {
 		stream  string
 		rewinds []Rewind
@@ -63,15 +63,17 @@ func TestPoint(t *testing.T) {
 		"the agent's own":           {two, nil, "", opParams{To: "native", At: "native"}, "native", "native", ""},
 		"both":                      {two, nil, "", opParams{To: "b", At: "e8"}, "b", "o3", ""},
 		"neither":                   {two, nil, "", opParams{}, "", "", ""},
-		"queued in a turn":          {"user a, start, say o1, user b, say o2, end, start, say o3, end", nil, "", opParams{To: "b"}, "b", "o2", ""},
-		"a steer":                   {"user a, start, say o1, steer b, say o2, end", nil, "", opParams{To: "b"}, "b", "o1", ""},
-		"not taken up":              {"user a, start, say o1, end, user b", nil, "", opParams{To: "b"}, "b", "o1", ""},
-		"not sent":                  {"user a, start, say o1, end, user b, stopped, user c, start, say o2, end", nil, "", opParams{To: "c"}, "c", "o1", ""},
+		"queued in a turn":          {"user a, start a, say o1, user b, say o2, end, start b, say o3, end", nil, "", opParams{To: "b"}, "b", "o2", ""},
+		"after the agent's own":     {"user a, start a, say o1, end, user b, start, say o2, end, start b, say o3, end", nil, "", opParams{To: "b"}, "b", "o2", ""},
+		"merged":                    {"user a, start a, say o1, end, user b, user c, start b c, say o2, end", nil, "", opParams{To: "c"}, "c", "o1", ""},
+		"a steer":                   {"user a, start a, say o1, steer b, say o2, end", nil, "", opParams{To: "b"}, "b", "o1", ""},
+		"not taken up":              {"user a, start a, say o1, end, user b", nil, "", opParams{To: "b"}, "b", "o1", ""},
+		"not sent":                  {"user a, start a, say o1, end, user b, stopped, user c, start c, say o2, end", nil, "", opParams{To: "c"}, "c", "o1", ""},
 		"rewound away":              {two, []Rewind{{Position: 10, Origin: "o1"}}, "", opParams{To: "b"}, "b", "", "was rewound"},
-		"behind a rewind":           {two + ", user c, start, say o4, end", []Rewind{{Position: 10, Origin: "o1"}}, "", opParams{To: "c"}, "c", "o1", ""},
+		"behind a rewind":           {two + ", user c, start c, say o4, end", []Rewind{{Position: 10, Origin: "o1"}}, "", opParams{To: "c"}, "c", "o1", ""},
 		"kept by a rewind":          {two, []Rewind{{Position: 10, Origin: "o1"}}, "", opParams{To: "a"}, "a", "", ""},
-		"rewound twice":             {two + ", user c, start, say o4, end, user d, start, say o5, end", []Rewind{{Position: 10, Origin: "o1"}, {Position: 14, Origin: "o1"}}, "", opParams{To: "d"}, "d", "o1", ""},
-		"rewound before the stream": {two + ", user c, start, say o4, end", []Rewind{{Position: 10, Origin: "older"}}, "", opParams{To: "c"}, "c", "older", ""},
+		"rewound twice":             {two + ", user c, start c, say o4, end, user d, start d, say o5, end", []Rewind{{Position: 10, Origin: "o1"}, {Position: 14, Origin: "o1"}}, "", opParams{To: "d"}, "d", "o1", ""},
+		"rewound before the stream": {two + ", user c, start c, say o4, end", []Rewind{{Position: 10, Origin: "older"}}, "", opParams{To: "c"}, "c", "older", ""},
 	} {
 		conv, err := readConversation(func(yield func(journal.Record, error) bool) {
 			for _, r := range records(c.stream) {
