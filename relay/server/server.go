@@ -1,0 +1,173 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/relay/gateway"
+	"github.com/agenthost/agenthost/relay/store"
+	"github.com/agenthost/agenthost/relay/wire"
+)
+
+// Operator is the tenant whose admins may make and revoke tokens of every tenant.
+// It has no hosts of its own.
+const Operator = "_operator"
+
+// Options are what a server works with.
+type Options struct {
+	Store   *store.Store
+	Version string
+	// Viewers serves people, for an Authenticator: gateway.New with what the command
+	// line says.
+	Viewers func(gateway.Authenticator) http.Handler
+	// MaxHosts is how many hosts a tenant may have connected to this process,
+	// default 1,000.
+	MaxHosts int
+	// ClientIP says where a request comes from, for limits; nil is the connection's
+	// address. Behind a proxy it is the proxy's word.
+	ClientIP func(*http.Request) string
+	// Logger gets facts, never tokens, codes or envelopes. Nil is silent.
+	Logger *slog.Logger
+}
+
+// Server is one relay process. It is safe for concurrent use.
+type Server struct {
+	opt     Options
+	log     *slog.Logger
+	mux     *http.ServeMux
+	metrics *metrics
+	hosts   counter
+	handing singles
+	// pairing limits tries of codes: of 2^50, ten a minute and place find none.
+	pairing attempts
+	// ctx ends when the server is closed.
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// New makes a server. Close it.
+func New(o Options) *Server {
+	if o.MaxHosts == 0 {
+		o.MaxHosts = 1000
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.ClientIP == nil {
+		o.ClientIP = remoteIP
+	}
+	s := &Server{opt: o, log: o.Logger, mux: http.NewServeMux(), metrics: newMetrics(), pairing: attempts{burst: 5, every: 6 * time.Second}}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.mux.HandleFunc("GET "+wire.HostPath, s.serveHost)
+	s.mux.HandleFunc("POST "+wire.HostFilesPath, s.createHostFile)
+	s.mux.HandleFunc("GET "+wire.HostFilesPath+"/{ref}", s.getHostFile)
+	s.mux.HandleFunc("PATCH "+wire.HostFilesPath+"/{ref}", s.patchHostFile)
+	s.mux.HandleFunc("POST /v1/pair", s.pair)
+	s.mux.HandleFunc("POST /v1/pairings", s.createPairing)
+	s.mux.HandleFunc("GET /v1/tokens", s.listTokens)
+	s.mux.HandleFunc("POST /v1/tokens", s.createToken)
+	s.mux.HandleFunc("DELETE /v1/tokens/{id}", s.revokeToken)
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	s.mux.HandleFunc("GET /readyz", s.ready)
+	if o.Viewers != nil {
+		s.mux.Handle("/", o.Viewers(s))
+	}
+	return s
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Metrics serves Prometheus. It asks for no token: serve it where only the
+// monitoring can reach it.
+func (s *Server) Metrics() http.Handler { return s.metrics.handler() }
+
+// Close ends the connections of hosts. They come back elsewhere, or later.
+func (s *Server) Close() { s.cancel() }
+
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
+	defer cancel()
+	if err := s.opt.Store.Ready(ctx); err != nil || s.ctx.Err() != nil {
+		s.log.Warn("not ready", "err", err)
+		http.Error(w, "not ready", http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte("ready\n"))
+}
+
+// bearer is the token of a request: in the header, or for a browser's WebSocket,
+// which can set none, among the subprotocols.
+func bearer(r *http.Request) string {
+	if t, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return strings.TrimSpace(t)
+	}
+	for _, v := range r.Header.Values("Sec-WebSocket-Protocol") {
+		for p := range strings.SplitSeq(v, ",") {
+			if t, ok := strings.CutPrefix(strings.TrimSpace(p), "bearer."); ok {
+				return t
+			}
+		}
+	}
+	return ""
+}
+
+// unauthorized is the one answer for every token that does not count.
+var unauthorized = wire.Error{
+	Code:    wire.CodeUnauthorized,
+	Message: `the token is missing, wrong, expired or revoked: send one as "Authorization: Bearer TOKEN"`,
+}
+
+// token finds the token of a request.
+func (s *Server) token(r *http.Request) (store.Token, error) {
+	secret := bearer(r)
+	if secret == "" {
+		e := unauthorized
+		return store.Token{}, &e
+	}
+	k, ok, err := s.opt.Store.TokenOf(r.Context(), secret)
+	if err != nil {
+		return k, err
+	}
+	if !ok {
+		e := unauthorized
+		return k, &e
+	}
+	return k, nil
+}
+
+// authenticate finds who makes a request that needs a scope, and its tenant.
+func (s *Server) authenticate(r *http.Request, need wire.Scope) (store.Token, *store.Tenant, error) {
+	k, err := s.token(r)
+	if err != nil {
+		return k, nil, err
+	}
+	if !k.Scope.Includes(need) {
+		return k, nil, wire.Errorf(wire.CodeForbidden, "this needs the scope %s, the token has %s", need, k.Scope)
+	}
+	if k.Tenant == Operator && need != wire.ScopeAdmin {
+		return k, nil, wire.Errorf(wire.CodeForbidden, "the operator's token is for tokens only: make one for a tenant with it")
+	}
+	t, err := s.opt.Store.Tenant(r.Context(), k.Tenant)
+	return k, t, err
+}
+
+// Authenticate implements gateway.Authenticator.
+func (s *Server) Authenticate(r *http.Request) (gateway.Principal, error) {
+	k, t, err := s.authenticate(r, wire.ScopeView)
+	if err != nil {
+		return gateway.Principal{}, err
+	}
+	p := gateway.Principal{
+		Caller:  wire.Caller{TokenID: k.ID, ClientType: contract.ClientBrowser, Scope: k.Scope, Name: k.Name},
+		Backend: backend{s, t},
+	}
+	if k.Expires != 0 {
+		p.Expires = time.UnixMilli(k.Expires)
+	}
+	return p, nil
+}
