@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/agenthost/agenthost/permission/shell"
@@ -45,55 +47,277 @@ func usesOf(program string) (use, bool) {
 	return use{}, false
 }
 
+// namesOnly reports whether a program does nothing with the contents of the files
+// that it is given.
+func namesOnly(program string) bool {
+	switch program {
+	case "echo", "printf", "print", "test", "[", "[[", "true", "false", ":", "cd", "pushd", "popd", "pwd", "ls", "dir", "stat", "du", "tree", "find", "gfind",
+		"fd", "fdfind", "which", "type", "command", "basename", "dirname", "realpath", "readlink", "export", "declare", "local", "readonly", "typeset", "unset",
+		"alias", "set", "exit", "return", "sleep", "seq", "date", "kill", "ps", "id", "whoami", "hostname", "uname", "expr":
+		return true
+	}
+	return false
+}
+
 // fileRule is the first rule of a kind that is about a file or an address that c,
-// or anything it runs, names.
-func (p *Policy) fileRule(kind Verdict, c *shell.Command, a *Analysis) (*Rule, *shell.Command) {
-	if r := p.fileRuleOne(kind, c, a); r != nil {
-		return r, c
+// or anything it runs, names, the command that does, and how sure that is.
+func (p *Policy) fileRule(kind Verdict, c *shell.Command, a *Analysis) (*Rule, *shell.Command, chance) {
+	if !p.hasFileRules(kind) {
+		return nil, nil, no
+	}
+	rule, at, how := (*Rule)(nil), (*shell.Command)(nil), no
+	more := func(c *shell.Command) bool {
+		if r, in, h := p.fileRule(kind, c, a); h > how {
+			rule, at, how = r, in, h
+		}
+		return how == yes
+	}
+	if rule, how = p.fileRuleOne(kind, c, a); rule != nil {
+		at = c
+	}
+	if how == yes {
+		return rule, at, how
 	}
 	for _, in := range c.Inner {
-		if r, at := p.fileRule(kind, in.Command, a); r != nil {
-			return r, at
+		if more(in.Command) {
+			return rule, at, how
 		}
 	}
 	for _, h := range c.Hidden {
-		if r, at := p.fileRule(kind, h, a); r != nil {
-			return r, at
+		if more(h) {
+			return rule, at, how
 		}
 	}
-	return nil, nil
+	return rule, at, how
 }
 
-func (p *Policy) fileRuleOne(kind Verdict, c *shell.Command, a *Analysis) *Rule {
-	if len(c.Words) < 2 || c.Words[0].Kind != shell.Known || !p.hasFileRules(kind) {
-		return nil
+func (p *Policy) fileRuleOne(kind Verdict, c *shell.Command, a *Analysis) (*Rule, chance) {
+	if len(c.Words) == 0 || c.Words[0].Kind != shell.Known || len(c.Words) < 2 && !c.Tail {
+		return nil, no
 	}
 	program := programName(c.Words[0].Text)
 	u, ok := usesOf(program)
 	if !ok {
-		return nil
+		if namesOnly(program) || len(c.Inner) > 0 {
+			return nil, no
+		}
+		// Nobody knows what it does with the files that it is given.
+		return p.mayUse(kind, c, a, anyFileUse())
 	}
+	var rule *Rule
+	how := no
+	for _, x := range usesBy(program, u, c) {
+		for _, it := range a.operandItems(x.word, x.tools) {
+			r := p.thingRule(kind, &it, a)
+			switch {
+			case r == nil:
+			case x.sure:
+				return r, yes
+			case how == no:
+				rule, how = r, maybe
+			}
+		}
+	}
+	if how == no {
+		rule, how = p.mayUse(kind, c, a, toolsOf(program, u))
+	}
+	return rule, how
+}
+
+// fileUse is a word of a command and the tools that it is a use of.
+type fileUse struct {
+	word  shell.Word
+	tools []string
+	// sure: it is such a use; else it may be one.
+	sure bool
+}
+
+// usesBy are the uses that the operands of a well-known program are.
+func usesBy(program string, u use, c *shell.Command) []fileUse {
 	operands := operandsOf(c)
 	if u.first > len(operands) {
 		return nil
 	}
 	operands = operands[u.first:]
 	inPlace := (program == "sed" || program == "gsed" || program == "yq") && changesInPlace(c)
+	var out []fileUse
 	for i, w := range operands {
 		tools := []string{u.each}
-		if u.last != "" && i == len(operands)-1 {
+		last := i == len(operands)-1
+		if u.last != "" && last {
 			tools = append(tools, u.last)
 		}
 		if inPlace {
 			tools = append(tools, "edit")
 		}
+		out = append(out, fileUse{w, tools, true})
+		if u.last == "" && u.each != "move" || !filesIn(w) {
+			continue
+		}
+		// It ends up under its name in the directory that comes last, or anywhere
+		// that an option names.
+		tool := "write"
+		base := shell.Word{Text: path.Base(w.Text), Kind: w.Kind}
+		switch dir := operands[len(operands)-1]; {
+		case !last && filesIn(dir):
+			isDir := strings.HasSuffix(dir.Text, "/") || path.Base(dir.Text) == "." || path.Base(dir.Text) == ".."
+			dir.Text = path.Join(dir.Text, base.Text)
+			out = append(out, fileUse{dir, []string{tool}, isDir})
+		case last && len(operands) == 1:
+			out = append(out, fileUse{base, []string{tool}, false})
+		}
+		if hasTarget(c) {
+			out = append(out, fileUse{w, []string{tool}, false})
+		}
+	}
+	return out
+}
+
+// filesIn reports whether w is a path that can be joined with another.
+func filesIn(w shell.Word) bool { return w.Kind == shell.Known && w.Text != "" }
+
+// hasTarget reports whether an option names the directory to copy to.
+func hasTarget(c *shell.Command) bool {
+	for _, w := range c.Words[1:] {
+		if strings.HasPrefix(w.Text, "--t") || len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.Contains(w.Text, "t") {
+			return true
+		}
+	}
+	return false
+}
+
+// anyFileUse are the tools that a program nobody knows may do the work of.
+func anyFileUse() []string { return []string{"read", "edit", "delete"} }
+
+func toolsOf(program string, u use) []string {
+	tools := []string{u.each}
+	if u.last != "" {
+		tools = append(tools, u.last)
+	}
+	if program == "sed" || program == "gsed" || program == "yq" {
+		tools = append(tools, "edit")
+	}
+	return tools
+}
+
+// mayUse is the first rule of a kind that may be about a file that c uses, though it
+// cannot be told: words that are filled in when it runs, a directory that is not known, values glued to options,
+// directories that are searched with all below, files of options that write.
+func (p *Policy) mayUse(kind Verdict, c *shell.Command, a *Analysis, tools []string) (*Rule, chance) {
+	program := programName(c.Words[0].Text)
+	_, wellKnown := usesOf(program)
+	unknown := c.Tail
+	var words []shell.Word
+	writes := false
+	for i, w := range c.Words[1:] {
+		switch {
+		case w.Kind == shell.Unknown || w.Kind == shell.Dynamic:
+			unknown = true
+		case w.Kind == shell.Glob:
+			words = append(words, w)
+		case len(w.Text) > 2 && w.Text[0] == '-' && w.Text[1] != '-':
+			words = append(words, shell.Word{Text: w.Text[2:]})
+		case !wellKnown && strings.HasPrefix(w.Text, "--"):
+			if _, value, ok := strings.Cut(w.Text, "="); ok {
+				words = append(words, shell.Word{Text: value})
+			}
+		case !wellKnown || i > 0 && c.Words[i].Spell > 0:
+			words = append(words, w)
+		}
+		writes = writes || w.Spell > 0
+		unknown = unknown || a.lost && relative(w.Text) && !strings.HasPrefix(w.Text, "-")
+	}
+	if writes {
+		words = append(words, operandsOf(c)...)
+		tools = append(slices.Clone(tools), "write")
+	}
+	if unknown && wellKnown {
+		for _, tool := range tools {
+			if r := p.firstFileRule(kind, tool, a); r != nil {
+				return r, maybe
+			}
+		}
+	}
+	for _, w := range words {
 		for _, it := range a.operandItems(w, tools) {
 			if r := p.thingRule(kind, &it, a); r != nil {
-				return r
+				return r, maybe
+			}
+			if r := p.meets(kind, &it, w, a); r != nil {
+				return r, maybe
+			}
+		}
+	}
+	return p.below(kind, c, a, tools)
+}
+
+// firstFileRule is the first rule of a kind about certain files or addresses of tool.
+func (p *Policy) firstFileRule(kind Verdict, tool string, a *Analysis) *Rule {
+	for _, r := range p.things(kind, tool) {
+		if !r.any && r.applies(a) {
+			return r
+		}
+	}
+	return nil
+}
+
+// meets is a rule about a file that the glob w may name.
+func (p *Policy) meets(kind Verdict, it *item, w shell.Word, a *Analysis) *Rule {
+	if w.Kind != shell.Glob || it.place == nil {
+		return nil
+	}
+	for _, r := range p.things(kind, it.tool) {
+		if !r.applies(a) {
+			continue
+		}
+		for i := range r.paths {
+			for _, wide := range it.place.wide {
+				if r.paths[i].meets(wide, a) {
+					return r
+				}
 			}
 		}
 	}
 	return nil
+}
+
+// below is a rule about files in a directory that c works on with all below it.
+func (p *Policy) below(kind Verdict, c *shell.Command, a *Analysis, tools []string) (*Rule, chance) {
+	if !descends(c) {
+		return nil, no
+	}
+	operands := operandsOf(c)
+	if len(operands) < 2 {
+		operands = append(operands, shell.Word{Text: "."})
+	}
+	for _, w := range operands {
+		for _, it := range a.operandItems(w, tools) {
+			if it.place == nil {
+				continue
+			}
+			for _, r := range p.things(kind, it.tool) {
+				if r.applies(a) && r.reachesBelow(it.place, a) {
+					return r, maybe
+				}
+			}
+		}
+	}
+	return nil, no
+}
+
+// descends reports whether c works on directories with all that is in them.
+func descends(c *shell.Command) bool {
+	switch programName(c.Words[0].Text) {
+	case "rg", "ag", "ack", "rsync", "tar", "mv", "zip":
+		return true
+	}
+	for _, w := range c.Words[1:] {
+		if strings.HasPrefix(w.Text, "--rec") || strings.HasPrefix(w.Text, "--arch") || strings.HasPrefix(w.Text, "--deref") ||
+			len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.ContainsAny(w.Text, "rRa") {
+			return true
+		}
+	}
+	return false
 }
 
 // hasFileRules reports whether there are rules of a kind that commands may fall
@@ -148,28 +372,31 @@ func changesInPlace(c *shell.Command) bool {
 // may be in.
 func (a *Analysis) operandItems(w shell.Word, tools []string) []item {
 	var out []item
+	if slices.Contains(tools, "web-fetch") && strings.ContainsAny(w.Text, ".:") {
+		addr := parseAddress(w.Text)
+		out = append(out, item{tool: "web-fetch", address: &addr})
+	}
+	raw := w.Text
+	if w.Home {
+		if a.env.Home == "" {
+			return out
+		}
+		raw = a.env.Home + raw[1:]
+	}
+	var places []*place
 	for _, tool := range tools {
 		if tool == "web-fetch" {
-			if !strings.Contains(w.Text, ".") && !strings.Contains(w.Text, ":") {
-				continue
-			}
-			addr := parseAddress(w.Text)
-			out = append(out, item{tool: tool, address: &addr})
 			continue
-		}
-		raw := w.Text
-		if w.Home {
-			if a.env.Home == "" {
-				continue
-			}
-			raw = a.env.Home + raw[1:]
 		}
 		for i, dir := range a.dirs {
 			if i > 0 && a.went == wentNowhere {
 				break
 			}
-			pl := a.env.locate(raw, dir)
-			out = append(out, item{tool: tool, place: &pl})
+			if i == len(places) {
+				pl := a.env.locate(raw, dir)
+				places = append(places, &pl)
+			}
+			out = append(out, item{tool: tool, place: places[i]})
 		}
 	}
 	return out

@@ -83,8 +83,10 @@ func (p *Policy) impliedRule(kind Verdict, it *item, a *Analysis) (*Rule, chance
 		if how == maybe && maybeRule == nil {
 			maybeRule = r
 		}
-		if r, _ := p.fileRule(kind, x.command, a); r != nil {
+		if r, _, how := p.fileRule(kind, x.command, a); how == yes {
 			return r, yes
+		} else if how == maybe && maybeRule == nil {
+			maybeRule = r
 		}
 	}
 	if maybeRule != nil {

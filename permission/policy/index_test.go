@@ -7,7 +7,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/agenthost/agenthost/permission/shell"
 )
 
 // The index gives the rules that a look at each would.
@@ -98,5 +101,36 @@ func TestResolveWithKnownLinks(t *testing.T) {
 	}
 	if len(many.known) > maxKnownLinks {
 		t.Errorf("%d links are remembered, want %d at most", len(many.known), maxKnownLinks)
+	}
+}
+
+// A glob of the shell and one of a rule meet when some path fits both.
+func TestGlobsMeet(t *testing.T) {
+	for _, tt := range []struct {
+		marked, glob string
+		want         bool
+	}{
+		{"/h/.ss*/id", "/h/.ssh/**", true},
+		{"/h/.s*/*", "/h/.ssh/**", true},
+		{"/h/*/id", "/h/.ssh/**", false}, // a * at the beginning is no dot
+		{"/h/x*/id", "/h/.ssh/**", false},
+		{"/w/src/*.go", "/**/.env*", false},
+		{"/w/src/.e*", "/**/.env*", true},
+		{"/w/*.pem", "/**/*.pem", true},
+		{"/w/*", "/w/secret.txt", true},
+		{"/w/*/x", "/w/a/b/x", false},
+		{"/w/*", "/w/[ab]c", true},
+		{"/w/a*", "/w/{b,c}*", true}, // brackets may be anything
+		{"/w/a", "/w/a", true},
+		{"/w/a", "/w/b", false},
+		{"/w/*b", "/w/a?b", true},
+	} {
+		marked := strings.ReplaceAll(tt.marked, "*", string(shell.AnyText))
+		if got := globsMeet(marked, tt.glob); got != tt.want {
+			t.Errorf("globsMeet(%q, %q) = %v, want %v", tt.marked, tt.glob, got, tt.want)
+		}
+	}
+	if !globsMeet(strings.Repeat("a", 1<<10), strings.Repeat("b*", 1<<10)) {
+		t.Error("two that are too long to compare do not meet")
 	}
 }

@@ -105,10 +105,12 @@ func (p *Policy) judgeCommand(c *shell.Command, a *Analysis) judgement {
 		j.part(deny.innermost(c, a).Source, Deny, j.rule, "")
 		return j
 	}
-	if r, at := p.fileRule(Deny, c, a); r != nil {
+	if r, at, sure := p.fileRule(Deny, c, a); sure == yes {
 		j.verdict, j.rule = Deny, r.String()
 		j.part(at.Source, Deny, j.rule, "it names a file or an address that the rule is about")
 		return j
+	} else if how == no && sure == maybe {
+		deny, how = r, maybe
 	}
 	text := c.Source
 	ask, asks := p.restrict(Ask, c, a)
@@ -117,10 +119,12 @@ func (p *Policy) judgeCommand(c *shell.Command, a *Analysis) judgement {
 		j.part(ask.innermost(c, a).Source, Ask, j.rule, "")
 		return j
 	}
-	if r, at := p.fileRule(Ask, c, a); r != nil {
+	if r, at, sure := p.fileRule(Ask, c, a); sure == yes {
 		j.verdict, j.rule, j.demanded, j.risky = Ask, r.String(), true, how == maybe
 		j.part(at.Source, Ask, j.rule, "it names a file or an address that the rule is about")
 		return j
+	} else if asks == no && sure == maybe {
+		ask, asks = r, maybe
 	}
 	if how == maybe {
 		j.verdict, j.risky = Ask, true

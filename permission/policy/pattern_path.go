@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/agenthost/agenthost/permission/shell"
 )
 
 // pathPattern matches paths.
@@ -201,6 +203,117 @@ func (p *pathPattern) touchBelow(wide string, dirs []string) bool {
 		}
 	}
 	return false
+}
+
+// rooted are the folded directories that a pattern is relative to, "" for itself; ok
+// is false for a pattern that may match anywhere.
+func (p *pathPattern) rooted(q *Analysis) (dirs []string, ok bool) {
+	switch p.base {
+	case baseCwd:
+		return q.dir.wide, true
+	case baseHome:
+		return q.homeDir().wide, true
+	case baseRoot:
+		return []string{""}, true
+	}
+	return []string{"/**"}, false
+}
+
+// meets reports whether a path with marks for text that is not known, folded, may
+// be in p.
+func (p *pathPattern) meets(marked string, q *Analysis) bool {
+	dirs, _ := p.rooted(q)
+	for _, d := range dirs {
+		glob := p.wide
+		switch {
+		case p.base == baseAnywhere:
+			glob = "/" + glob
+		case p.base != baseRoot:
+			glob = d + "/" + glob
+		}
+		if globsMeet(marked, glob) {
+			return true
+		}
+	}
+	return false
+}
+
+// startsBelow reports whether what p matches lies below the folded directory dir.
+func (p *pathPattern) startsBelow(dir string, q *Analysis) bool {
+	dirs, ok := p.rooted(q)
+	if !ok {
+		return false
+	}
+	for _, d := range dirs {
+		prefix := p.widePrefix
+		if p.base != baseRoot {
+			prefix = d + "/" + prefix
+		}
+		if _, in := below(strings.TrimSuffix(prefix, "/"), dir); in {
+			return true
+		}
+	}
+	return false
+}
+
+// reachesBelow reports whether r is about something below a place.
+func (r *Rule) reachesBelow(pl *place, q *Analysis) bool {
+	for i := range r.paths {
+		for _, w := range pl.wide {
+			if r.paths[i].startsBelow(w, q) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// maxMeet bounds the work of comparing two globs; longer ones may meet.
+const maxMeet = 1 << 16
+
+// globsMeet reports whether some path fits both marked, in which AnyText stands for
+// any text of one segment, and glob. It may say so of two that never meet.
+func globsMeet(marked, glob string) bool {
+	a, b := []rune(marked), []rune(glob)
+	if len(a)*len(b) > maxMeet {
+		return true
+	}
+	seen := make([]bool, (len(a)+1)*(len(b)+1))
+	var meet func(i, j int) bool
+	meet = func(i, j int) bool {
+		if k := i*(len(b)+1) + j; seen[k] {
+			return false // it was tried, and did not
+		} else {
+			seen[k] = true
+		}
+		wildA := i < len(a) && a[i] == shell.AnyText
+		wildB := j < len(b) && strings.ContainsRune("*?[{", b[j])
+		switch {
+		case i == len(a) && j == len(b):
+			return true
+		case wildA && meet(i+1, j), wildB && meet(i, j+1):
+			return true
+		case wildB && (b[j] == '[' || b[j] == '{'):
+			// What is in brackets may be anything.
+			end := strings.IndexRune(string(b[j:]), map[rune]rune{'[': ']', '{': '}'}[b[j]])
+			if end < 0 {
+				return true
+			}
+			rest := len([]rune(string(b[j:])[:end])) + 1
+			return i < len(a) && meet(i+1, j) || meet(i, j+rest)
+		case i == len(a) || j == len(b):
+			return false
+		case wildA && wildB:
+			return false
+		case wildA:
+			return b[j] != '/' && !(b[j] == '.' && j > 0 && b[j-1] == '/') && meet(i, j+1)
+		case wildB:
+			deep := b[j] == '*' && (j+1 < len(b) && b[j+1] == '*' || j > 0 && b[j-1] == '*')
+			return (a[i] != '/' || deep) && meet(i+1, j)
+		}
+		return a[i] == b[j] && meet(i+1, j+1)
+	}
+	return meet(0, 0)
 }
 
 // wideMatch is matchGlob with a cheap test first.

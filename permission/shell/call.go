@@ -79,7 +79,7 @@ func (r *reader) resolve(cmd *Command, redirs []*syntax.Redirect) {
 	if p.Kind != Known {
 		return
 	}
-	name := Program(p.Text)
+	name := known(Program(p.Text))
 	r.chdir(name, cmd)
 	markOptions(name, cmd)
 	r.unwrap(name, cmd, redirs)
@@ -88,6 +88,19 @@ func (r *reader) resolve(cmd *Command, redirs []*syntax.Redirect) {
 // Program is the name by which a program is known: the last element of its path.
 func Program(word string) string {
 	return word[strings.LastIndexByte(word, '/')+1:]
+}
+
+// known gives the name without a version at its end when it is only known so:
+// python3.12, perl5.36, gcc-13.
+func known(name string) string {
+	isKnown := func(name string) bool {
+		_, ok := lookupTool(name)
+		return ok || isWrapper(name) || isInterpreter(name)
+	}
+	if base := strings.TrimRight(name, "0123456789.-"); base != name && !isKnown(name) && isKnown(base) {
+		return base
+	}
+	return name
 }
 
 // Trusted reports whether word names a program by its bare name or in a

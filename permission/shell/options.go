@@ -158,7 +158,8 @@ func optionName(text string) (name string, stem int) {
 	if i := strings.IndexByte(text, '='); i >= 0 {
 		stem = i
 	}
-	return strings.TrimLeft(text[:stem], "-"), stem
+	// Some programs take --a_b for --a-b.
+	return strings.ReplaceAll(strings.TrimLeft(text[:stem], "-"), "_", "-"), stem
 }
 
 // settingName is the length of "NAME=" at the start of text, 0 when there is none.

@@ -311,6 +311,9 @@ func (r *reader) data(w *syntax.Word) {
 func (r *reader) redirect(rd *syntax.Redirect) {
 	switch rd.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
+		if why := r.oddHeredoc(rd); why != "" {
+			r.add(&Command{Source: r.source(rd), Dynamic: why, Blind: true})
+		}
 		r.data(rd.Hdoc)
 		return
 	case syntax.WordHdoc:
@@ -345,6 +348,31 @@ func (r *reader) redirect(rd *syntax.Redirect) {
 		out.Write = true
 		r.addRedirect(out)
 	}
+}
+
+// oddHeredoc says why shells may not agree on where a here-document ends: that
+// depends on how they unquote its delimiter (<<$'EOF' ends at EOF in bash and at
+// $EOF in dash), and on whether a line may go on after a backslash.
+func (r *reader) oddHeredoc(rd *syntax.Redirect) string {
+	word, quoted := r.source(rd.Word), false
+	for _, q := range []string{"'", `"`} {
+		if n := len(word); n >= 2 && strings.HasPrefix(word, q) && strings.HasSuffix(word, q) {
+			word, quoted = word[1:n-1], true
+		}
+	}
+	if !quoted && strings.HasPrefix(word, `\`) {
+		word, quoted = word[1:], true
+	}
+	if word == "" || strings.Trim(word, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-+@%") != "" {
+		return "shells do not agree on where the here-document ends"
+	}
+	if !quoted && rd.Hdoc != nil {
+		from, to := int(rd.Hdoc.Pos().Offset()), int(rd.Hdoc.End().Offset())
+		if from < 0 || to > len(r.src) || from > to || strings.Contains(r.src[from:to], "\\\n") {
+			return "shells do not agree on where the here-document ends"
+		}
+	}
+	return ""
 }
 
 func (r *reader) addRedirect(rd Redirect) {

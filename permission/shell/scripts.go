@@ -193,10 +193,36 @@ func sedUntil(s string, delim byte) (string, bool) {
 	return "", false
 }
 
-// markAwk marks programs of awk that may run commands or write files.
-func markAwk(words []Word) {
+// markDate marks an operand that sets the clock.
+func markDate(words []Word) {
+	for i := range words {
+		if t := words[i].Text; words[i].Spell == 0 && t != "" && strings.Trim(t, "0123456789.") == "" {
+			words[i].Spell = len(t)
+		}
+	}
+}
+
+// markCurl marks addresses whose scheme curl expands: {file}:///etc/passwd.
+func markCurl(words []Word) {
 	for i := range words {
 		t := words[i].Text
+		if at := strings.IndexAny(t, "{["); at >= 0 && t[0] != '-' && !strings.Contains(t[:at], "://") {
+			words[i].Spell = len(t)
+		}
+	}
+}
+
+// markAwk marks programs of awk that may run commands or write files, and what
+// the names of files may make one of.
+func markAwk(words []Word) {
+	program := false // it was met
+	for i := range words {
+		t := words[i].Text
+		valued := i > 0 && (words[i-1].Text == "-v" || words[i-1].Text == "-F")
+		if !program && words[i].Kind != Known {
+			words[i].Spell = max(1, len(t))
+		}
+		program = program || !strings.HasPrefix(t, "-") && !valued
 		if strings.HasPrefix(t, "--source") || strings.HasPrefix(t, "-e") {
 			words[i].Spell = len(t)
 			continue

@@ -36,7 +36,7 @@ func lookupTool(name string) (tool, bool) {
 	case "file":
 		return tool{short: "Cm", long: []string{"compile", "magic-file"}}, true
 	case "date":
-		return tool{short: "s", long: []string{"set"}}, true
+		return tool{short: "s", long: []string{"set"}, check: markDate}, true
 	case "split", "csplit":
 		return tool{long: []string{"filter"}}, true
 	case "dd":
@@ -60,16 +60,17 @@ func lookupTool(name string) (tool, bool) {
 	case "ag", "ack":
 		return tool{long: []string{"pager", "output", "ackrc"}}, true
 	case "sed", "gsed":
-		return tool{short: "iIf", long: []string{"in-place", "file"}, check: markSed}, true
+		// -l takes a word, which must not be taken for the script.
+		return tool{short: "iIfl", long: []string{"in-place", "file", "line-length"}, check: markSed}, true
 	case "awk", "gawk", "mawk", "nawk":
 		return tool{
-			short: "fEilopdD", long: []string{"file", "exec", "include", "load", "pretty-print", "profile", "dump-variables", "debug"},
+			short: "fEilopdDW", long: []string{"file", "exec", "include", "load", "pretty-print", "profile", "dump-variables", "debug"},
 			check: markAwk,
 		}, true
 	case "perl":
 		return tool{short: "eEiImMCdxs"}, true
 	case "python", "python2", "python3", "pypy", "pypy3":
-		return tool{short: "cmi"}, true
+		return tool{short: "cmiWX", long: []string{"check-hash-based-pycs"}}, true
 	case "ruby":
 		return tool{short: "eirIC", long: []string{"encoding"}}, true
 	case "php":
@@ -84,6 +85,9 @@ func lookupTool(name string) (tool, bool) {
 			long: []string{
 				"eval", "print", "require", "import", "loader", "experimental-loader", "inspect-brk", "env-file",
 				"openssl-config", "diagnostic-dir", "cpu-prof", "heap-prof", "report-directory", "redirect-warnings", "preload", "config", "cwd",
+				"test-reporter", "test-reporter-destination", "test-global-setup", "trace-event-categories", "trace-event-file-pattern", "tls-keylog",
+				"snapshot-blob", "build-snapshot", "experimental-sea-config", "localstorage-file", "experimental-config-file", "run", "inspect", "prof", "icu-data-dir",
+				"env-file-if-exists", "conditions", "title", "input-type",
 			},
 		}, true
 	case "tar", "gtar", "bsdtar":
@@ -105,11 +109,11 @@ func lookupTool(name string) (tool, bool) {
 			long: []string{
 				"output-document", "output-file", "append-output", "directory-prefix", "input-file", "execute", "config",
 				"use-askpass", "post-file", "post-data", "body-file", "body-data", "save-cookies", "rejected-log", "hsts-file", "recursive", "mirror",
-				"warc-file", "warc-tempdir", "warc-dedup", "ca-directory", "delete-after",
+				"content-disposition", "trust-server-names", "input-metalink", "warc-file", "warc-tempdir", "warc-dedup", "ca-directory", "delete-after",
 			},
 		}, true
 	case "less", "more", "most":
-		return tool{short: "oOkP", long: []string{"log-file", "LOG-FILE", "lesskey-file", "lesskey-src", "lesskey-content"}, prefixes: []string{"+"}}, true
+		return tool{short: "oOkP", long: []string{"log-file", "LOG-FILE", "cmd", "lesskey-file", "lesskey-src", "lesskey-content"}, prefixes: []string{"+"}}, true
 	case "man", "apropos", "whatis":
 		return tool{short: "PHCTXMlp", long: []string{"pager", "html", "config-file", "troff", "troff-device", "gxditview", "preprocessor", "manpath", "local-file"}}, true
 	case "info":
@@ -230,6 +234,8 @@ func gitTool() tool {
 			"grep":          {short: "O"},
 			"archive":       {short: "o", long: []string{"remote"}},
 			"format-patch":  {short: "o"},
+			"add":           {short: "eip", long: []string{"edit", "interactive", "patch"}},
+			"commit":        {words: []string{"-e", "-c", "-p", "-t"}, long: []string{"edit", "interactive", "patch", "template", "reedit-message"}},
 			"clone":         clone,
 			"ls-remote":     clone,
 			"fetch":         clone,
@@ -257,7 +263,9 @@ func goTool() tool {
 			"gccgoflags", "compiler", "coverprofile", "cpuprofile", "memprofile", "blockprofile", "mutexprofile", "trace", "outputdir",
 			"c", "test.testlogfile", "test.fuzzcachedir", "w", "u", "fixtool",
 		},
-		valued: []string{"-C"},
+		// go test -test.cpuprofile is -cpuprofile.
+		prefixes: []string{"-test.", "--test."},
+		valued:   []string{"-C"},
 		subs: map[string]tool{
 			// -u means unset there and update elsewhere; both change what runs.
 			"tool": {words: []string{anyUse}}, "generate": {words: []string{anyUse}},
@@ -270,7 +278,7 @@ func tarTool() tool {
 		short: "IFxcruATgW",
 		long: []string{
 			"to-command", "use-compress-program", "checkpoint-action", "rsh-command", "rmt-command", "info-script", "new-volume-script",
-			"extract", "get", "create", "append", "update", "catenate", "concatenate", "delete", "index-file", "files-from", "listed-incremental",
+			"extract", "get", "create", "append", "update", "catenate", "concatenate", "delete", "index-file", "volno-file", "files-from", "listed-incremental",
 		},
 		check: markTar,
 	}
@@ -283,8 +291,9 @@ func curlTool() tool {
 			"output", "output-dir", "remote-name", "remote-name-all", "remote-header-name", "create-dirs", "config", "cookie-jar",
 			"dump-header", "trace", "trace-ascii", "stderr", "libcurl", "hsts", "alt-svc", "etag-save", "upload-file", "form", "form-string",
 			"data", "data-ascii", "data-binary", "data-raw", "data-urlencode", "json", "engine", "quote", "write-out", "unix-socket",
-			"abstract-unix-socket", "proxy", "preproxy", "key", "cert", "netrc-file", "url-query", "next", "url", "resolve", "connect-to",
+			"variable", "expand-", "abstract-unix-socket", "proxy", "preproxy", "key", "cert", "netrc-file", "url-query", "next", "url", "resolve", "connect-to",
 		},
-		prefixes: []string{"file:", "scp:", "sftp:", "smb:", "gopher:", "dict:", "telnet:", "@"},
+		prefixes: []string{"file:", "scp:", "sftp:", "smb:", "gopher:", "dict:", "telnet:", "@", "-H@", "--expand-"},
+		check:    markCurl,
 	}
 }

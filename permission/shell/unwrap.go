@@ -186,17 +186,21 @@ func isInterpreter(name string) bool {
 		"ts-node", "irb", "R", "Rscript", "julia", "tclsh", "wish", "guile", "racket", "ghci", "scala", "groovy":
 		return true
 	}
-	return strings.HasPrefix(name, "python3.") || strings.HasPrefix(name, "python2.")
+	return false
 }
 
 // readsStdin marks an interpreter that is given neither a file nor an option
 // that only tells something.
 func readsStdin(cmd *Command) {
-	for _, w := range cmd.Words[1:] {
+	python := strings.HasPrefix(Program(cmd.Words[0].Text), "py")
+	for i := 1; i < len(cmd.Words); i++ {
+		w := cmd.Words[i]
 		switch {
 		case w.Text == "-" || fromStream(w.Text):
 			cmd.blind("it runs what comes on standard input")
 			return
+		case python && pythonOption(w.Text) > 0:
+			i += pythonOption(w.Text) - 1
 		case !strings.HasPrefix(w.Text, "-") || w.Spell > 0:
 			return
 		case w.Text == "--version" || w.Text == "--help" || w.Text == "-V" || w.Text == "-h" || w.Text == "-v" || w.Text == "--list":
@@ -204,6 +208,24 @@ func readsStdin(cmd *Command) {
 		}
 	}
 	cmd.blind("it runs what comes on standard input")
+}
+
+// pythonOption is how many words an option of Python takes that names no program,
+// 0 for any other word: -W error, -X dev, -Wd.
+func pythonOption(word string) int {
+	switch {
+	case word == "--check-hash-based-pycs":
+		return 2
+	case len(word) < 2 || word[0] != '-' || word[1] == '-':
+		return 0
+	}
+	switch at := strings.IndexAny(word, "WXcm"); {
+	case at < 0 || word[at] == 'c' || word[at] == 'm':
+		return 0
+	case at == len(word)-1:
+		return 2
+	}
+	return 1
 }
 
 // fromStream reports whether a file is no file but a stream that anything may
