@@ -143,7 +143,12 @@ func (p *protocol) controlRequest(m message) error {
 		p.canUseTool(m, id, req)
 	case "elicitation":
 		p.elicit(id, req)
-	case "hook_callback", "mcp_message", "request_user_dialog":
+	case "request_user_dialog":
+		p.dialog(id, req)
+	case "mcp_message":
+		p.mcpMessage(id, req)
+	case "hook_callback":
+		// The CLI reports a hook that fails and goes on.
 		p.refuse(id, kind)
 	default:
 		p.refuse(id, kind)
@@ -155,6 +160,11 @@ func (p *protocol) controlRequest(m message) error {
 // refuse answers a request that nobody here can serve, where people see it.
 func (p *protocol) refuse(id, kind string) {
 	p.write(controlError(id, "agenthost does not serve "+kind))
+	p.refused(kind)
+}
+
+// refused tells people of a request that was refused.
+func (p *protocol) refused(kind string) {
 	p.notice(contract.ServiceError, contract.CodeUnsupported, fmt.Sprintf("The agent asked its host for %q, which was refused.", kind))
 }
 

@@ -24,6 +24,7 @@ type ask struct {
 	suggestions rawjson.Value
 	form        form
 	elicitation bool
+	dialog      bool
 	// own says that the call was made up for the ask and ends with it.
 	own bool
 	n   int // how often it was asked
@@ -195,10 +196,12 @@ func (p *protocol) submitAnswer(c adapters.Answer) error {
 // response is what the CLI gets for an Answer.
 func (p *protocol) response(a *ask, c adapters.Answer) ([]byte, error) {
 	allowed := c.Decision.Allows() && !c.Cancelled
-	if a.elicitation {
+	switch {
+	case a.elicitation:
 		return a.form.elicited(allowed, c)
-	}
-	if !allowed {
+	case a.dialog:
+		return dismissed(), nil
+	case !allowed:
 		return deny(rejection(c)), nil
 	}
 	input := []byte(a.input)
@@ -290,8 +293,11 @@ func (p *protocol) closeAsks() {
 }
 
 func (a *ask) closed() []byte {
-	if a.elicitation {
+	switch {
+	case a.elicitation:
 		return new(object).str("action", "cancel").value()
+	case a.dialog:
+		return dismissed()
 	}
 	return deny("The turn is over. This was not allowed.")
 }

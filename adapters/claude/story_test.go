@@ -408,13 +408,68 @@ func TestOpenFails(t *testing.T) {
 
 // A request of the CLI that nobody serves is refused where people see it.
 func TestRefusedRequests(t *testing.T) {
-	for _, kind := range []string{"hook_callback", "mcp_message", "request_user_dialog", "of_the_future"} {
+	for _, kind := range []string{"hook_callback", "of_the_future"} {
 		s := start(t, adapters.Options{})
 		s.hearf(`{"type":"control_request","request_id":"q","request":{"subtype":%q}}`, kind)
 		if got := s.answered("q"); len(got) != 1 || got[0].Get("subtype").Text() != "error" {
 			t.Errorf("%s answered %s, want an error", kind, got)
 		}
 		s.says(`service error unsupported`)
+	}
+}
+
+// An MCP server that is not there is told in the words of JSON-RPC.
+func TestMCPMessage(t *testing.T) {
+	for message, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":"x","method":"tools/list"}`: `{"mcp_response":{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"agenthost serves no MCP server of this name"}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/x"}`:     `{"mcp_response":{"jsonrpc":"2.0","id":0,"result":{}}}`,
+	} {
+		s := start(t, adapters.Options{})
+		s.hearf(`{"type":"control_request","request_id":"q","request":{"subtype":"mcp_message","server_name":"s","message":%s}}`, message)
+		if got := s.answered("q"); len(got) != 1 || string(got[0].Get("response")) != want {
+			t.Errorf("%s answered %s, want %s", message, got, want)
+		}
+		s.says(`service error unsupported`)
+	}
+}
+
+// A dialog is put before people, who can dismiss it; allowed or not, and with the
+// turn's end, the CLI hears that it was dismissed.
+func TestDialog(t *testing.T) {
+	const dialog = `{"type":"control_request","request_id":"q","request":{"subtype":"request_user_dialog","dialog_kind":"odd_one","payload":{"headline":"Sure?"}}}`
+	for name, end := range map[string]func(s *session){
+		"dismissed": func(s *session) { s.submit(adapters.Answer{Ask: "q", Decision: contract.RejectOnce}) },
+		"allowed":   func(s *session) { s.submit(adapters.Answer{Ask: "q", Decision: contract.AllowOnce}) },
+		"turn over": func(s *session) { s.prompt("p"); s.hear(sayHello, ended) },
+	} {
+		s := start(t, adapters.Options{})
+		s.hear(dialog)
+		ask := only[contract.PermissionRequest](s)[0]
+		if ask.Title != `Dialog of Claude Code: **odd\_one**` || !strings.Contains(ask.Description, "headline `Sure?`") || len(ask.Options) != 1 {
+			t.Errorf("%s: ask = %+v", name, ask)
+		}
+		end(s)
+		if got := s.answered("q"); len(got) != 1 || string(got[0].Get("response")) != `{"behavior":"cancelled"}` {
+			t.Errorf("%s: answered %s", name, got)
+		}
+		if n := len(only[contract.ToolCallEnd](s)); n != 1 {
+			t.Errorf("%s: %d ends of calls, want 1", name, n)
+		}
+		s.stream()
+	}
+	// The CLI takes it back.
+	s := start(t, adapters.Options{})
+	s.hear(dialog, `{"type":"control_cancel_request","request_id":"q"}`)
+	if len(s.took) != 1 || len(s.answered("q")) != 0 {
+		t.Errorf("withdrew %q, answered %s", s.took, s.answered("q"))
+	}
+	// One of a tool belongs to its call.
+	s = start(t, adapters.Options{})
+	s.prompt("p")
+	s.hear(`{"type":"assistant","message":{"id":"m","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"x"}}]},"parent_tool_use_id":null}`,
+		`{"type":"control_request","request_id":"q","request":{"subtype":"request_user_dialog","dialog_kind":"k","payload":{},"tool_use_id":"t1"}}`)
+	if ask := only[contract.PermissionRequest](s)[0]; ask.Call != "t1" {
+		t.Errorf("the dialog is of call %q", ask.Call)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 const (
 	toolAsk      = "AskUserQuestion"
 	toolExitPlan = "ExitPlanMode"
+	toolDialog   = "UserDialog" // ours: the CLI's dialogs are no tools
 )
 
 // tool is how a call is shown.
@@ -94,6 +95,7 @@ func tools() map[string]entry {
 		"EnterPlanMode":    {"plan", word("Enter plan mode"), nil},
 		toolAsk:            {"ask-user", askTitle, askList},
 		"Elicitation":      {"ask-user", elicitTitle, elicitMessage},
+		toolDialog:         {"dialog", dialogTitle, dialogPayload},
 		"Skill":            {"skill", skillTitle, nil},
 		"SlashCommand":     {"skill", coded("Run", "command"), nil},
 		"Sleep":            {"sleep", word("Wait"), nil},
@@ -347,6 +349,14 @@ func elicitTitle(v view) string {
 }
 
 func elicitMessage(v view) string { return present.Escape(v.text("message")) }
+
+func dialogTitle(v view) string {
+	return strings.TrimSpace("Dialog of Claude Code: " + present.Bold(v.text("dialog_kind")))
+}
+
+func dialogPayload(v view) string {
+	return strings.TrimSpace("It can be answered in Claude Code's own interface only; here it can be dismissed.\n" + firstArguments(v.in.Get("payload")))
+}
 
 func skillTitle(v view) string {
 	name := v.text("skill")
