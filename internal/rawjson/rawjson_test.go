@@ -141,6 +141,7 @@ func TestClean(t *testing.T) {
 func FuzzValue(f *testing.F) {
 	for _, s := range []string{
 		`{"a":{"b":[1,"x\"y",{"c":null}]},"d":"\ud83d"}`, "\"\xff\xf0\x9f\"", `[[],{}, "\\", "\\\"", "\u00e9"]`, `{"":{}}`, `"\ud83d\ude00"`,
+		"\"\xe9\xb2\xed\xb2\xb2\xe9\"", "\"\xed\xa0\xbd\xed\xb8\x80\"",
 	} {
 		f.Add([]byte(s))
 	}
@@ -154,6 +155,9 @@ func FuzzValue(f *testing.F) {
 		if !utf8.Valid(c) || !c.IsValid() && !duplicates(c) {
 			t.Fatalf("Clean(%q) = %q is not strict JSON", line, c)
 		}
+		if wobbly(line) {
+			return // raw surrogates: each byte is broken to encoding/json, to us they are one character
+		}
 		// encoding/json is lenient as we are, and the two must read the same.
 		var a, b any
 		errA, errB := json.Unmarshal(v, &a), json.Unmarshal(c, &b)
@@ -166,6 +170,16 @@ func FuzzValue(f *testing.F) {
 			t.Fatalf("Clean(%q) reads as %s, want %s", line, y, x)
 		}
 	})
+}
+
+// wobbly reports whether surrogates stand in a text as the bytes of WTF-8.
+func wobbly(text []byte) bool {
+	for i := 0; i+1 < len(text); i++ {
+		if text[i] == 0xed && text[i+1]&0xe0 == 0xa0 {
+			return true
+		}
+	}
+	return false
 }
 
 func duplicates(v []byte) bool { return json.Valid(v) }
