@@ -50,7 +50,7 @@ func (p *protocol) callItem(th *thread, turn string, it rawjson.Value, kind stri
 	case c != nil && c.ended, th.finished[id]:
 		p.lateCommand(th, it)
 		return
-	case th == p.root && (!p.turn.open || turn != "" && turn != p.turn.id):
+	case th == p.root && (!p.turn.open || turn != "" && !p.turn.is(turn)):
 		p.lateCommand(th, it)
 		return
 	case c == nil:

@@ -111,7 +111,7 @@ func (p *protocol) turnAccepted(in *input, r reply) {
 	in.deadline = p.now.Add(startTimeout)
 	switch {
 	case in.turn == "":
-	case p.turn.open && p.turn.id == in.turn:
+	case p.turn.open && p.turn.is(in.turn):
 		p.joined(in)
 	case in.turn == p.lastTurn:
 		p.settle(in, contract.TurnEnd{Status: contract.TurnCompleted})
@@ -122,10 +122,11 @@ func (p *protocol) turnAccepted(in *input, r reply) {
 // joined gives a prompt that the server made a part of a running turn a
 // turn-start: what ran before it ends here for the stream.
 func (p *protocol) joined(in *input) {
-	id := p.turn.id
+	id, root := p.turn.id, p.turn.root
 	p.closeTurn(contract.TurnEnd{Status: contract.TurnCompleted})
 	p.drop(in)
 	p.openTurn(id, []*input{in})
+	p.turn.root = root
 }
 
 // settled is a prompt whose fate is known although no turn of its own was seen.
@@ -213,6 +214,9 @@ func (p *protocol) userMessage(th *thread, turn string, item rawjson.Value) {
 			p.succeed(in.id, []byte(`{"taken":"turn"}`))
 		}
 		return
+	}
+	if client == "" && p.turn.inReview() {
+		return // what the reviewer is told, which Codex or an operation words
 	}
 	p.keepPartials(th)
 	text = strings.TrimSpace(strings.Join(append([]string{text}, other...), "\n"))

@@ -2,6 +2,7 @@ package codex
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/rawjson"
@@ -62,7 +63,7 @@ func (p *protocol) textItem(th *thread, turn string, it rawjson.Value, kind stri
 		}
 		return
 	}
-	if th == p.root && (!p.turn.open || turn != "" && turn != p.turn.id) {
+	if th == p.root && (!p.turn.open || turn != "" && !p.turn.is(turn)) {
 		// A straggler of a turn that the stream has closed: what was streamed of it
 		// has been kept.
 		th.forget(id)
@@ -72,7 +73,11 @@ func (p *protocol) textItem(th *thread, turn string, it rawjson.Value, kind stri
 		p.say(th, turn, it, reasoningText(it), true)
 		return
 	}
-	p.say(th, turn, it, it.Get("text").Text(), false)
+	text := it.Get("text").Text()
+	if th == p.root && strings.TrimSpace(text) == p.turn.review {
+		p.turn.review = ""
+	}
+	p.say(th, turn, it, text, false)
 }
 
 // compaction takes the conversation's compaction, asked for or not.
@@ -87,14 +92,17 @@ func (p *protocol) compaction(th *thread, done bool) {
 }
 
 // reviewItem takes the borders of a review, and what a hook put into the prompt.
-// The findings of a review are its last message.
+// The findings of a review come as a message after it; should that be missing, they
+// are told at the end of the turn.
 func (p *protocol) reviewItem(th *thread, it rawjson.Value, kind string, done bool) {
 	switch {
 	case kind == "enteredReviewMode" && !done:
 		p.noticeOf(th.agent, contract.ServiceNotice, "", "A review began.")
 	case kind == "exitedReviewMode" && done:
 		p.noticeOf(th.agent, contract.ServiceNotice, "", "The review is over.")
-		p.say(th, p.turn.id, it, it.Get("review").Text(), false)
+		if th == p.root && p.turn.open {
+			p.turn.review = strings.TrimSpace(it.Get("review").Text())
+		}
 	case kind == "hookPrompt" && done:
 		p.noticeOf(th.agent, contract.ServiceNotice, "", "A hook added to the prompt.")
 	}

@@ -36,7 +36,7 @@ func (p *protocol) threadNotification(th *thread, method string, params rawjson.
 	turn := params.Get("turnId").Text()
 	switch method {
 	case "turn/started":
-		p.turnStarted(th, params.Get("turn", "id").Text())
+		p.turnStarted(th, params.Get("turn"))
 	case "turn/completed":
 		p.turnCompleted(th, params.Get("turn"))
 	case "turn/plan/updated":

@@ -123,7 +123,7 @@ func (p *protocol) running() bool { return slices.ContainsFunc(p.children, (*thr
 // turn that it belongs to.
 func (p *protocol) adopt(params rawjson.Value) *thread {
 	root := params.Get("turn", "rootTurnId").Text()
-	if !p.turn.open || root == "" || root != p.turn.id || p.root.id == "" {
+	if !p.turn.open || root == "" || !p.turn.is(root) || p.root.id == "" {
 		return nil
 	}
 	id := params.Get("threadId").Text()

@@ -11,8 +11,11 @@ import (
 
 // turn is the root thread's turn.
 type turn struct {
-	open   bool
-	id     string // native
+	open bool
+	id   string // native
+	// root is what the items and the end of the turn call it. It differs in a review,
+	// whose turn runs inside of the one that was asked for.
+	root   string
 	inputs []*input
 	// steers are messages for it that the agent was not shown yet.
 	steers []*input
@@ -29,9 +32,17 @@ type turn struct {
 	malformed bool
 	// compacted says that the conversation was compacted in it.
 	compacted bool
+	// review is what a review found, until its message came.
+	review string
 	// said are the ids of the messages that were told in it.
 	said map[string]bool
 }
+
+// is reports whether an id is the turn's.
+func (t *turn) is(id string) bool { return id == t.id || id == t.root && id != "" }
+
+// inReview reports whether the turn is that of a review.
+func (t *turn) inReview() bool { return t.root != "" && t.root != t.id }
 
 // retryLimit is how long the server may go on reconnecting without a sign of
 // life from the model. Its own limit is a handful of attempts; this one is for
@@ -40,13 +51,14 @@ type turn struct {
 const retryLimit = 10 * time.Minute
 
 // turnStarted takes the start of a turn, whether or not anybody asked for it.
-func (p *protocol) turnStarted(th *thread, id string) {
+func (p *protocol) turnStarted(th *thread, t rawjson.Value) {
+	id := t.Get("id").Text()
 	if th != p.root {
 		p.childStarted(th, id)
 		return
 	}
 	if p.turn.open {
-		if p.turn.id == id {
+		if p.turn.is(id) {
 			return
 		}
 		// The end of the running turn was lost.
@@ -63,6 +75,7 @@ func (p *protocol) turnStarted(th *thread, id string) {
 		p.drop(in)
 	}
 	p.openTurn(id, taken)
+	p.turn.root = t.Get("rootTurnId").Text()
 }
 
 // openTurn opens a turn that takes up inputs, none for one that nobody asked for.
@@ -103,9 +116,9 @@ func (p *protocol) turnCompleted(th *thread, t rawjson.Value) {
 		if !slices.ContainsFunc(p.inputs, func(in *input) bool { return in.turn == id && id != "" }) {
 			return // the end of nothing
 		}
-		p.turnStarted(th, id)
+		p.turnStarted(th, t)
 	}
-	if p.turn.id != id {
+	if !p.turn.is(id) {
 		return // of a turn that the stream has closed
 	}
 	status := t.Get("status").Text()
@@ -170,6 +183,9 @@ func (p *protocol) closeTurn(end contract.TurnEnd) {
 	}
 	if p.turn.aborted {
 		p.stopChildren()
+	}
+	if p.turn.review != "" {
+		p.emit(adapters.Draft{Event: contract.Text{Text: p.turn.review}})
 	}
 	p.endCalls(p.root, p.cutOff(end.Status))
 	p.suspend()
