@@ -19,7 +19,7 @@ import (
 // hosted starts a session of a real agent with package host.
 func hosted(t *testing.T, lab *agentlab.Lab, cfg host.Config) *session {
 	t.Helper()
-	cfg.Environ, cfg.PassEnv = lab.Env(), []string{"AGENTLAB_*"}
+	cfg.Environ, cfg.PassEnv = append(lab.Env(), cfg.Environ...), []string{"AGENTLAB_*"}
 	if cfg.Dir == "" {
 		cfg.Dir = lab.Dir
 	}

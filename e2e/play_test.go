@@ -217,6 +217,10 @@ func matches(m map[string]any, conditions []string) bool {
 	for _, c := range conditions {
 		path, want, _ := strings.Cut(c, "=")
 		got, ok := lookup(m, path)
+		var value any // a blank in a condition is written as \u0020
+		if json.Unmarshal([]byte(want), &value, json.WithUnmarshalers(numbers())) == nil {
+			want = literal(value)
+		}
 		if !ok || (literal(got) != want && got != want) {
 			return false
 		}
