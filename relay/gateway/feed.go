@@ -11,7 +11,10 @@ import (
 )
 
 const (
-	// batchBytes and batchItems bound what is sent as one push.
+	// firstBatch to batchBytes, twice as much each time, and batchItems bound what is
+	// sent as one push: over a line that breaks all the time, the first ones still
+	// arrive.
+	firstBatch = 4 << 10
 	batchBytes = 256 << 10
 	batchItems = 500
 	// maxNulls is how many damaged envelopes in a row are shown as null.
@@ -31,6 +34,7 @@ type feed struct {
 	items []Item        // taken and not yet looked at
 	at    wire.Position // of the next line of the stream
 	next  wire.Position // of the first line that is to be shown
+	batch int           // bytes of the next push
 	reset bool          // what was asked for begins before what is kept
 }
 
@@ -66,7 +70,7 @@ func (g *Gateway) open(ctx context.Context, b Backend, p wire.SubscribeParams) (
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{session: s, params: p, limits: g.opts.Limits, next: p.From}
+	f := &feed{session: s, params: p, limits: g.opts.Limits, next: p.From, batch: firstBatch}
 	if p.From == wire.FromEnd || p.Snapshot {
 		f.next = s.End
 	}
@@ -204,7 +208,7 @@ func (f *feed) show(ctx context.Context, s sink, until func() bool) error {
 func (f *feed) showLines(ctx context.Context, s sink, until func() bool) error {
 	var list []entry
 	pos, size := f.next, 0
-	for len(f.items) > 0 && f.items[0].Line != nil && size < batchBytes && len(list) < batchItems && !until() {
+	for len(f.items) > 0 && f.items[0].Line != nil && size < f.batch && len(list) < batchItems && !until() {
 		item := f.items[0]
 		if item.Position > f.at+maxNulls {
 			break
@@ -223,6 +227,7 @@ func (f *feed) showLines(ctx context.Context, s sink, until func() bool) error {
 		}
 	}
 	if f.next > pos {
+		f.batch = min(2*f.batch, batchBytes)
 		if err := s.lines(ctx, pos, f.next, list); err != nil {
 			return err
 		}

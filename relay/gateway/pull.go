@@ -109,13 +109,6 @@ func (p *puller) take(ctx context.Context, idle time.Duration) (items []Item, ov
 	}
 }
 
-// ready reports whether take would return at once.
-func (p *puller) ready() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.items) > 0 || p.over
-}
-
 func (p *puller) close() {
 	p.stop()
 	<-p.done

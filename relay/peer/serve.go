@@ -48,8 +48,8 @@ func (c *Conn) Serve(ctx context.Context, h Handler) error {
 	c.t.kill()
 	s.conn.Wait()
 	c.t.free()
+	close(c.gone) // before the calls learn of it, who may ask Done why
 	c.settle()
-	close(c.gone)
 	s.handlers.Wait()
 	return c.ending.err
 }
