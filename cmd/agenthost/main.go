@@ -5,18 +5,11 @@
 // adapters.
 package main
 
-import (
-	"os"
-
-	"github.com/agenthost/agenthost/internal/proc"
-)
+import "os"
 
 // version is set by the linker (see the Makefile).
 var version = "dev"
 
 func main() {
-	// A supervisor of one child is this same binary, started by internal/proc;
-	// it must become one before anything else happens.
-	proc.MaybeShim()
 	os.Exit(run(os.Args[1:], &streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))
 }

@@ -10,12 +10,9 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
-	"github.com/agenthost/agenthost/internal/proc"
 )
 
 func TestMain(m *testing.M) {
-	proc.MaybeShim()
 	testscript.Main(m, map[string]func(){"agenthost": main, "fake-acp": fakeACP})
 }
 

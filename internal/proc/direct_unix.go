@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/proc/kin"
 )
 
 // leftoverGrace is how long processes that outlive the child get between SIGTERM
@@ -21,7 +23,7 @@ type direct struct {
 	pid    int
 	reaped bool // the pid may belong to another process; guarded by mu
 	hurry  bool // kill was called: no more politeness; guarded by mu
-	known  family
+	known  kin.Family
 	finish func(Exit)
 	once   sync.Once // for finish
 }
@@ -57,7 +59,13 @@ func (d *direct) wait(process *os.Process, marker string) {
 	var err error
 	if awaitZombie(d.pid) {
 		// As long as the process is a zombie its id is its group's and nobody else's.
-		endAll(func() family { return survivors(d.pid, marker, d.recorded()) }, d.hurried, leftoverGrace, sweepLimit)
+		var seen kin.Family
+		kin.EndAll(func() kin.Family {
+			found := kin.Survivors(d.pid, MarkerName, marker, d.recorded())
+			seen = append(seen, found...)
+			return found
+		}, d.hurried, leftoverGrace, sweepLimit)
+		append(seen, d.recorded()...).Reap()
 		d.mu.Lock()
 		state, err = process.Wait()
 		d.reaped = true
@@ -83,9 +91,9 @@ func (d *direct) kill() {
 	}
 	// Once their parent is dead nothing but the marker leads to descendants that
 	// left the group; one that has dropped its environment would be lost.
-	d.known = append(d.known, descendants(d.pid)...)
+	d.known = append(d.known, kin.Descendants(d.pid)...)
 	_ = syscall.Kill(-d.pid, syscall.SIGKILL)
-	d.known.signal(syscall.SIGKILL)
+	d.known.Signal(syscall.SIGKILL)
 }
 
 func (d *direct) forsake() {
@@ -108,7 +116,7 @@ func (d *direct) hurried() bool {
 	return d.hurry
 }
 
-func (d *direct) recorded() family {
+func (d *direct) recorded() kin.Family {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.known
@@ -127,35 +135,4 @@ func exitOfStatus(status syscall.WaitStatus) Exit {
 		return Exit{Code: -1, Signal: status.Signal()}
 	}
 	return Exit{Code: status.ExitStatus()}
-}
-
-// endAll ends what find returns: SIGTERM and a grace unless hurried, then SIGKILL,
-// until nothing of it is left or the limit is over.
-func endAll(find func() family, hurried func() bool, grace, limit time.Duration) {
-	found := find()
-	// What was found once counts until it is dead: a process that is about to die
-	// has lost what it is found by, its environment, some time before.
-	again := func() { found = found.living().with(find()) }
-	begin := time.Now()
-	if len(found) > 0 && !hurried() {
-		found.signal(syscall.SIGTERM)
-		for pause := newPause(); len(found) > 0 && !hurried() && time.Since(begin) < grace; again() {
-			pause.wait()
-		}
-	}
-	begin = time.Now()
-	for pause := newPause(); len(found) > 0 && time.Since(begin) < limit; again() {
-		found.signal(syscall.SIGKILL)
-		pause.wait()
-	}
-}
-
-// pause waits longer each time: most processes are gone within a millisecond.
-type pause struct{ next time.Duration }
-
-func newPause() *pause { return &pause{next: time.Millisecond} }
-
-func (p *pause) wait() {
-	time.Sleep(p.next)
-	p.next = min(2*p.next, 50*time.Millisecond)
 }

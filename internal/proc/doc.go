@@ -16,10 +16,10 @@
 //     closed: its process group, and on Linux also what left the group or the
 //     session.
 //   - With Spec.Supervise on Linux the same holds when this process is killed
-//     with SIGKILL: a shim stands between it and the child (see MaybeShim, and
-//     Prestart for one that is started ahead). Without, the direct child dies
-//     with this process on Linux (PR_SET_PDEATHSIG), and on Windows the whole
-//     job does.
+//     with SIGKILL: a shim stands between it and the child (see package shim, and
+//     Prestart for one that is started ahead), and also when the shim is killed.
+//     Without, the direct child dies with this process on Linux
+//     (PR_SET_PDEATHSIG), and on Windows the whole job does.
 //   - Stop, Kill and Close are idempotent, safe for concurrent use, and bounded.
 //
 // # Ownership

@@ -6,21 +6,9 @@ import (
 	"context"
 	"syscall"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/proc/kin"
 )
-
-// family is empty here: there is no portable list of processes. What left the
-// process group stays.
-type family []struct{}
-
-func (family) signal(syscall.Signal) {}
-
-func (f family) living() family { return f }
-
-func (f family) with(family) family { return f }
-
-func descendants(int) family { return nil }
-
-func survivors(int, string, family) family { return nil }
 
 func awaitZombie(int) bool { return false }
 
@@ -34,14 +22,14 @@ func endGroup(group int, hurried func() bool) {
 	begin := time.Now()
 	if !hurried() {
 		_ = syscall.Kill(-group, syscall.SIGTERM)
-		for pause := newPause(); alive() && !hurried() && time.Since(begin) < leftoverGrace; {
-			pause.wait()
+		for pause := kin.NewPause(); alive() && !hurried() && time.Since(begin) < leftoverGrace; {
+			pause.Wait()
 		}
 	}
 	begin = time.Now()
-	for pause := newPause(); alive() && time.Since(begin) < sweepLimit; {
+	for pause := kin.NewPause(); alive() && time.Since(begin) < sweepLimit; {
 		_ = syscall.Kill(-group, syscall.SIGKILL)
-		pause.wait()
+		pause.Wait()
 	}
 }
 
@@ -49,8 +37,5 @@ func endGroup(group int, hurried func() bool) {
 func groupAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true}
 }
-
-// MaybeShim does nothing: only Linux has the shim.
-func MaybeShim() {}
 
 func (p *Process) start(_ context.Context, l Launch) error { return p.startDirect(l) }

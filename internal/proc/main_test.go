@@ -22,7 +22,6 @@ const patience = 60 * time.Second
 // TestMain lets the test binary be a shim and a host, and checks in the end that
 // neither goroutines nor processes are left.
 func TestMain(m *testing.M) {
-	MaybeShim()
 	if script := os.Getenv(hostEnv); script != "" {
 		os.Exit(beHost(script))
 	}

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/proc/shim"
 )
 
 // Shim is a shim that was started ahead of the process it is for. It serves one
@@ -25,9 +27,6 @@ type Shim struct {
 // It is nil where there are no shims and when none could be started: Start tells
 // what is wrong.
 func Prestart() *Shim {
-	if os.Getenv(shimEnv) != "" {
-		return nil // see Process.start
-	}
 	idle, err := startShim()
 	if err != nil {
 		return nil
@@ -64,6 +63,8 @@ type idleShim struct {
 }
 
 func startShim() (*idleShim, error) {
+	// What a shim that was killed leaves comes to us; without it, to init.
+	_ = shim.Subreaper()
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, fmt.Errorf("opening the socket to a shim: %w", err)
@@ -76,7 +77,7 @@ func startShim() (*idleShim, error) {
 		Files: []*os.File{nil, nil, nil, theirs},
 		// Small: it does next to nothing, and nothing of the child's environment
 		// may change how it does that.
-		Env: []string{shimEnv + "=" + shimVersion, "GOMAXPROCS=1", "GOTRACEBACK=none"},
+		Env: []string{shim.Variable + "=" + shim.Version, "GOMAXPROCS=1", "GOTRACEBACK=none"},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
@@ -89,7 +90,7 @@ func startShim() (*idleShim, error) {
 // giveUp ends a shim that did not start the process, or that started it too late.
 func (s *idleShim) giveUp() {
 	_ = s.socket.SetDeadline(time.Now().Add(time.Second))
-	_, _ = s.socket.Write([]byte{cmdKill})
+	_, _ = s.socket.Write([]byte{shim.Kill})
 	s.socket.Close()
 	// Something that isn't a shim at all doesn't listen.
 	limit := time.AfterFunc(killLimit, func() { _ = s.process.Kill() })

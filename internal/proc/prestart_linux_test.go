@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/proc/kin"
 )
 
 // prestart starts a shim that is closed with the test, and returns its id.
@@ -75,16 +77,6 @@ func TestPrestartUnused(t *testing.T) {
 	}
 }
 
-// TestPrestartOfAShim: a program that doesn't call MaybeShim must not start copies
-// of itself without end.
-func TestPrestartOfAShim(t *testing.T) {
-	t.Setenv(shimEnv, shimVersion)
-	if s := Prestart(); s != nil {
-		s.Close()
-		t.Error("a shim started a shim")
-	}
-}
-
 // TestHostIsKilledAroundAPrestart: kill -9 of a host leaves neither shim nor child,
 // before the shim is used and at any point of its use.
 func TestHostIsKilledAroundAPrestart(t *testing.T) {
@@ -107,7 +99,7 @@ func TestHostIsKilledAroundAPrestart(t *testing.T) {
 		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 			t.Fatalf("the host told %q: %v", line, err)
 		}
-		shims := descendants(host.Process.Pid)
+		shims := kin.Descendants(host.Process.Pid)
 		if len(shims) != 1 {
 			t.Fatalf("%d processes are below the host, want its shim", len(shims))
 		}
@@ -118,15 +110,16 @@ func TestHostIsKilledAroundAPrestart(t *testing.T) {
 		}
 		_ = host.Process.Signal(syscall.SIGKILL)
 		_ = host.Wait()
-		wait(t, "everything is gone", func() bool { return gone(shims[0].pid) && !anyMarked(prestartEnv+"="+mark) })
+		wait(t, "everything is gone", func() bool { return gone(shims[0].Pid) && !anyMarked(prestartEnv+"="+mark) })
+		adopted(shims[0].Pid)
 	}
 }
 
 // anyMarked reports whether a process has the entry in its environment.
 func anyMarked(entry string) bool {
-	for _, s := range processes() {
-		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.pid))
-		if !s.dead() && bytes.Contains(env, []byte(entry)) {
+	for _, s := range kin.Processes() {
+		env, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.Pid))
+		if !s.Dead() && bytes.Contains(env, []byte(entry)) {
 			return true
 		}
 	}

@@ -12,9 +12,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// MaybeShim does nothing: a job object does the shim's work here.
-func MaybeShim() {}
-
 // job is a process in a job object, which holds all it starts and ends them when
 // its last handle closes, also when this program is killed. What the process
 // starts between its creation and its assignment to the job isn't in it.

@@ -55,7 +55,10 @@ type Spec struct {
 	InputGrace, TermGrace, SilenceGrace time.Duration
 	// Supervise puts a shim between this process and the child, so that the
 	// child and all below it end when this process does, however it ends. It
-	// needs a main that calls MaybeShim, and costs some milliseconds and MiB.
+	// costs some milliseconds and MiB. This process becomes a subreaper by it:
+	// should a shim be killed, what it leaves comes to us and is ended. Whoever
+	// starts processes by other means in sessions of their own must not do so in
+	// a program that supervises, since they look the same.
 	// Only Linux has it; elsewhere it is ignored.
 	Supervise bool
 	// Shim is the shim to use, started by Prestart. Nil, or one that is used or
@@ -94,9 +97,6 @@ var (
 	// ErrInputClosed means that CloseInput or Stop came before the write, or
 	// that the child was started with NoInput.
 	ErrInputClosed = errors.New("input of the child is closed")
-	// ErrShimMissing means that Supervise was asked for in a program whose main
-	// doesn't call MaybeShim.
-	ErrShimMissing = errors.New("program does not call proc.MaybeShim")
 	// ErrLost means that the exit status isn't known: the supervisor was killed,
 	// or the process didn't die from SIGKILL in time.
 	ErrLost = errors.New("child process lost")

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/proc/shim"
 )
 
 // startLimit bounds the wait for a shim to say that it started the process. It
@@ -17,11 +19,6 @@ const startLimit = 60 * time.Second
 func (p *Process) start(ctx context.Context, l Launch) error {
 	if !l.Supervise {
 		return p.startDirect(l)
-	}
-	if os.Getenv(shimEnv) != "" {
-		// We are a shim whose main didn't call MaybeShim. Going on would start
-		// copies of the program without end.
-		return ErrShimMissing
 	}
 	return p.startSupervised(ctx, l)
 }
@@ -35,19 +32,19 @@ type supervised struct {
 }
 
 func (p *Process) startSupervised(ctx context.Context, l Launch) error {
-	shim := l.Shim.take()
-	if shim == nil {
+	idle := l.Shim.take()
+	if idle == nil {
 		var err error
-		if shim, err = startShim(); err != nil {
+		if idle, err = startShim(); err != nil {
 			return err
 		}
 	}
-	pid, err := handshake(ctx, shim.socket, l)
+	pid, err := handshake(ctx, idle.socket, l)
 	if err != nil {
-		shim.giveUp()
+		idle.giveUp()
 		return err
 	}
-	s := &supervised{idleShim: *shim, finish: p.finish}
+	s := &supervised{idleShim: *idle, finish: p.finish}
 	p.pid, p.tree = pid, s
 	go s.wait(pid, p.marker)
 	return nil
@@ -59,9 +56,9 @@ func handshake(ctx context.Context, socket *os.File, l Launch) (int, error) {
 		return 0, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
-	err := sendStreams(socket, l.Stdin, l.Stdout, l.Stderr)
+	err := shim.SendStreams(socket, l.Stdin, l.Stdout, l.Stderr)
 	if err == nil {
-		err = sendLaunch(socket, l)
+		err = shim.SendLaunch(socket, shim.Launch{Dir: l.Dir, Argv: l.Argv, Env: l.Env})
 	}
 	if errors.Is(err, syscall.E2BIG) {
 		stop()
@@ -70,31 +67,28 @@ func handshake(ctx context.Context, socket *os.File, l Launch) (int, error) {
 	var kind byte
 	var number int
 	if err == nil {
-		kind, number, err = readMessage(socket)
+		kind, number, err = shim.ReadMessage(socket)
 	}
 	if !stop() {
 		return 0, context.Cause(ctx)
 	}
 	switch {
 	case err != nil:
-		return 0, fmt.Errorf("%w, or its shim could not run: %v", ErrShimMissing, err)
-	case kind == msgRefused:
+		return 0, fmt.Errorf("its shim did not start it: %w", err)
+	case kind == shim.Refused:
 		return 0, syscall.Errno(number)
-	case kind != msgStarted:
-		return 0, fmt.Errorf("shim: want message %q, got %q", msgStarted, kind)
+	case kind != shim.Started:
+		return 0, fmt.Errorf("shim: want message %q, got %q", shim.Started, kind)
 	}
 	return number, socket.SetDeadline(time.Time{})
 }
 
 // wait learns the exit from the shim, which has ended the tree by then.
 func (s *supervised) wait(pid int, marker string) {
-	kind, number, err := readMessage(s.socket)
+	kind, number, err := shim.ReadMessage(s.socket)
 	exit := exitOfStatus(syscall.WaitStatus(number))
-	if err != nil || kind != msgExited {
-		// Someone killed the shim. The child went with it (PR_SET_PDEATHSIG);
-		// what was below it is found by its marker and group.
-		endAll(func() family { return survivors(pid, marker, nil) },
-			func() bool { return true }, 0, sweepLimit)
+	if err != nil || kind != shim.Exited {
+		s.sweep(pid, marker)
 		exit = Exit{Code: -1, Err: fmt.Errorf("%w: its shim was killed", ErrLost)}
 	}
 	_ = s.process.Kill() // it is about to exit, or hangs
@@ -103,9 +97,9 @@ func (s *supervised) wait(pid int, marker string) {
 	s.socket.Close()
 }
 
-func (s *supervised) terminate() { s.command(cmdTerminate) }
+func (s *supervised) terminate() { s.command(shim.Terminate) }
 
-func (s *supervised) kill() { s.command(cmdKill) }
+func (s *supervised) kill() { s.command(shim.Kill) }
 
 // command never blocks for long: the socket's buffer holds thousands of commands.
 func (s *supervised) command(c byte) {

@@ -25,7 +25,6 @@ const patience = 60 * time.Second
 
 // TestMain lets the test binary be a shim, and checks that nothing is left.
 func TestMain(m *testing.M) {
-	proc.MaybeShim()
 	code := m.Run()
 	if left := leftGoroutines(); left != "" && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines left behind:\n"+left)

@@ -1,0 +1,28 @@
+package proc
+
+import (
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/agenthost/agenthost/internal/proc/shim"
+)
+
+// awaitZombie blocks until the process has ended, and leaves it to be reaped. It
+// reports whether the system can do that.
+func awaitZombie(pid int) bool {
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return err == nil
+		}
+	}
+}
+
+// endGroup has nothing left to do here: endAll went over the group.
+func endGroup(int, func() bool) {}
+
+// groupAttr puts a process in a session and group of its own, and ends it with the
+// thread that starts it.
+func groupAttr() *syscall.SysProcAttr { return shim.Attr() }
