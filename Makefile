@@ -12,8 +12,8 @@ AGENTS  := e2e/agents/node_modules/.package-lock.json
 demo: build ## Build, install one real agent, run it, show its stream.
 	demo/run.sh
 
-build: ## The binary, in bin/. Without libc: it starts in two thirds of the time.
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/agenthost ./cmd/agenthost
+build: ## The programs, in bin/. Without libc: they start in two thirds of the time.
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 test: lint race e2e ## Everything, including the real agents.
 

@@ -33,7 +33,6 @@ type fakeHost struct {
 	mu       sync.Mutex
 	changed  chan struct{} // closed and made anew at each change; guarded by mu
 	sessions map[string]*fakeSession
-	gone     []string
 }
 
 type fakeSession struct {

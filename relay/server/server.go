@@ -21,9 +21,10 @@ const Operator = "_operator"
 type Options struct {
 	Store   *store.Store
 	Version string
-	// Viewers serves people, for an Authenticator: gateway.New with what the command
-	// line says.
-	Viewers func(gateway.Authenticator) http.Handler
+	// Viewers makes what serves people, for the server as its Authenticator. What the
+	// server offers beside it is under the same checks of Origin and Host. Nil serves
+	// hosts alone.
+	Viewers func(gateway.Authenticator) *gateway.Gateway
 	// MaxHosts is how many hosts a tenant may have connected to this process,
 	// default 1,000.
 	MaxHosts int
@@ -62,20 +63,27 @@ func New(o Options) *Server {
 	}
 	s := &Server{opt: o, log: o.Logger, mux: http.NewServeMux(), metrics: newMetrics(), pairing: attempts{burst: 5, every: 6 * time.Second}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.mux.HandleFunc("GET "+wire.HostPath, s.serveHost)
-	s.mux.HandleFunc("POST "+wire.HostFilesPath, s.createHostFile)
-	s.mux.HandleFunc("GET "+wire.HostFilesPath+"/{ref}", s.getHostFile)
-	s.mux.HandleFunc("PATCH "+wire.HostFilesPath+"/{ref}", s.patchHostFile)
-	s.mux.HandleFunc("POST /v1/pair", s.pair)
-	s.mux.HandleFunc("POST /v1/pairings", s.createPairing)
-	s.mux.HandleFunc("GET /v1/tokens", s.listTokens)
-	s.mux.HandleFunc("POST /v1/tokens", s.createToken)
-	s.mux.HandleFunc("DELETE /v1/tokens/{id}", s.revokeToken)
+	guarded := func(h http.Handler) http.Handler { return h }
+	if o.Viewers != nil {
+		g := o.Viewers(s)
+		s.mux.Handle("/", g)
+		guarded = g.Guarded
+	}
+	for pattern, h := range map[string]http.HandlerFunc{
+		"GET " + wire.HostPath:                   s.serveHost,
+		"POST " + wire.HostFilesPath:             s.createHostFile,
+		"GET " + wire.HostFilesPath + "/{ref}":   s.getHostFile,
+		"PATCH " + wire.HostFilesPath + "/{ref}": s.patchHostFile,
+		"POST /v1/pair":                          s.pair,
+		"POST /v1/pairings":                      s.createPairing,
+		"GET /v1/tokens":                         s.listTokens,
+		"POST /v1/tokens":                        s.createToken,
+		"DELETE /v1/tokens/{id}":                 s.revokeToken,
+	} {
+		s.mux.Handle(pattern, guarded(h))
+	}
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
 	s.mux.HandleFunc("GET /readyz", s.ready)
-	if o.Viewers != nil {
-		s.mux.Handle("/", o.Viewers(s))
-	}
 	return s
 }
 

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/agenthost/agenthost/relay/gateway"
+	"github.com/agenthost/agenthost/relay/server"
+	"github.com/agenthost/agenthost/relay/store"
+	"github.com/agenthost/agenthost/relay/wire"
+)
+
+// serve runs the relay until ctx ends.
+func serve(ctx context.Context, f *flags, out, errOut io.Writer) error {
+	level, err := f.check()
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: level}))
+	if err := os.MkdirAll(f.data, 0o700); err != nil {
+		return fmt.Errorf("--data: %w", err)
+	}
+	nc, closeNATS, err := connect(f, log)
+	if err != nil {
+		return err
+	}
+	defer closeNATS()
+	st, err := openStore(ctx, nc, f, log)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	tokenFile, err := operatorToken(ctx, st, f.data)
+	if err != nil {
+		return err
+	}
+	ln, err := listen(f)
+	if err != nil {
+		return err
+	}
+	defer ln.Close()
+
+	var gw *gateway.Gateway
+	opts := server.Options{Store: st, Version: version, Logger: log}
+	if f.proxied {
+		opts.ClientIP = forwardedFor
+	}
+	opts.Viewers = func(a gateway.Authenticator) *gateway.Gateway {
+		gw = gateway.New(gateway.Options{
+			Auth: a, Log: log, Server: wire.Program{Name: "agenthost relay", Version: version},
+			Hosts: allowedHosts(f), Origins: f.origins, HostSetting: "--allow-host", OriginSetting: "--allow-origin",
+		})
+		return gw
+	}
+	srv := server.New(opts)
+	stopMetrics, err := serveMetrics(f.metrics, srv.Metrics(), log)
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
+	web := gateway.Server(srv)
+	web.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(ln) }()
+	scheme := "http"
+	if f.cert != "" {
+		scheme = "https"
+	}
+	fmt.Fprintf(out, "relay at %s://%s\noperator's token in %s\n", scheme, ln.Addr(), tokenFile)
+	select {
+	case err := <-served:
+		return fmt.Errorf("serving: %w", err)
+	case <-ctx.Done():
+	}
+	log.Info("stopping")
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	srv.Close()
+	err = errors.Join(gw.Shutdown(end), web.Shutdown(end))
+	if err != nil {
+		return fmt.Errorf("stopping: %w", err)
+	}
+	return nil
+}
+
+// connect connects to the cluster, or starts the embedded server.
+func connect(f *flags, log *slog.Logger) (*nats.Conn, func(), error) {
+	if f.nats == "" {
+		e, err := store.StartEmbedded(store.EmbeddedOptions{
+			Dir: filepath.Join(f.data, "jetstream"), Sync: f.sync, Name: f.node, ClusterName: f.cluster,
+			ClusterListen: f.clusterL, Peers: f.peers, Logger: log,
+		})
+		if err != nil {
+			return nil, nil, err
+		}
+		return e.Conn(), e.Close, nil
+	}
+	opts := []nats.Option{nats.Name("agenthost relay"), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(false)}
+	if f.natsCreds != "" {
+		opts = append(opts, nats.UserCredentials(f.natsCreds))
+	}
+	nc, err := nats.Connect(f.nats, opts...)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--nats %s: %w", f.nats, err)
+	}
+	return nc, nc.Close, nil
+}
+
+// openWait is how long a cluster may take to have a leader.
+const openWait = time.Minute
+
+// openStore opens the store, again and again while a cluster is coming up.
+func openStore(ctx context.Context, nc *nats.Conn, f *flags, log *slog.Logger) (*store.Store, error) {
+	ctx, cancel := context.WithTimeout(ctx, openWait)
+	defer cancel()
+	for {
+		try, done := context.WithTimeout(ctx, 10*time.Second)
+		st, err := store.Open(try, nc, store.Options{Replicas: f.replicas, MaxAge: f.age, MaxBytes: f.bytes, Logger: log})
+		done()
+		if err == nil {
+			return st, nil
+		}
+		if f.clusterL == "" && f.nats == "" {
+			return nil, err
+		}
+		log.Info("waiting for the cluster", "err", err)
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the cluster is not ready: %w", err)
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// operatorToken makes the first token, in a file of the data directory.
+func operatorToken(ctx context.Context, st *store.Store, dir string) (string, error) {
+	path := filepath.Join(dir, "operator.token")
+	secret, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		secret = []byte("aht_" + rand.Text() + "\n")
+		err = os.WriteFile(path, secret, 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("the operator's token: %w", err)
+	}
+	err = st.EnsureToken(ctx, strings.TrimSpace(string(secret)), store.Token{Tenant: server.Operator, Scope: wire.ScopeAdmin, Name: "operator"})
+	if err != nil {
+		return "", fmt.Errorf("the operator's token in %s: %w", path, err)
+	}
+	return path, nil
+}
+
+func listen(f *flags) (net.Listener, error) {
+	ln, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return nil, fmt.Errorf("--listen: %w", err)
+	}
+	if f.cert == "" {
+		return ln, nil
+	}
+	certs, err := newCertificates(f.cert, f.key)
+	if err != nil {
+		_ = ln.Close()
+		return nil, usageError{err}
+	}
+	return tls.NewListener(ln, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certs.get, NextProtos: []string{"http/1.1"}}), nil
+}
+
+// allowedHosts are the names that requests may be for. The name that --listen gives
+// is one, unless it is an address.
+func allowedHosts(f *flags) []string {
+	hosts := f.hosts
+	if h, _, err := net.SplitHostPort(f.listen); err == nil && h != "" && net.ParseIP(h) == nil {
+		hosts = append(hosts, h)
+	}
+	return hosts
+}
+
+// forwardedFor is the address that the nearest proxy saw: the last one, which it
+// wrote itself; those before it came from outside.
+func forwardedFor(r *http.Request) string {
+	all := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	if ip := net.ParseIP(strings.TrimSpace(all[len(all)-1])); ip != nil {
+		return ip.String()
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// serveMetrics serves metrics at an address, if there is one.
+func serveMetrics(addr string, h http.Handler, log *slog.Logger) (stop func(), err error) {
+	if addr == "" {
+		return func() {}, nil
+	}
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("--metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", h)
+	s := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := s.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("serving metrics", "err", err)
+		}
+	}()
+	return func() { _ = s.Close(); <-done }, nil
+}
