@@ -19,11 +19,9 @@ import (
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/internal/agentlab"
-	"github.com/agenthost/agenthost/internal/proc"
 )
 
 func TestMain(m *testing.M) {
-	proc.MaybeShim() // of the sessions that run in this process
 	if path := os.Getenv(playEnv); path != "" {
 		play(path)
 	}
