@@ -80,7 +80,8 @@ func (r *TranscriptRecorder) Run(at time.Time, info adapters.SessionInfo) {
 
 // Frame implements Recorder.
 func (r *TranscriptRecorder) Frame(at time.Time, f adapters.Frame) {
-	r.put(transcript.FrameRecord(r.ms(at), f))
+	// The Writer keeps nothing of it, and a frame can be many MB.
+	r.put(transcript.FrameView(r.ms(at), f))
 }
 
 // Write implements Recorder.

@@ -41,10 +41,16 @@ func (p *Protocol) addText(thinking bool, message, subagent, chunk string) {
 	if piece == "" {
 		return
 	}
-	t.text = append(t.text, piece...)
 	p.step.Live = append(p.step.Live, adapters.Delta{Subagent: subagent, Thinking: thinking, Text: piece})
-	for len(t.text) > MaxText {
-		n := cutAt(t.text[:MaxText])
+	for {
+		// No more than is needed for the next cut: what is left of a huge piece would be
+		// moved with each.
+		n := min(len(piece), MaxText+1-len(t.text))
+		t.text, piece = append(t.text, piece[:n]...), piece[n:]
+		if len(t.text) <= MaxText {
+			return
+		}
+		n = cutAt(t.text[:MaxText])
 		p.writeText(string(t.text[:n]))
 		t.cut = true
 		t.text = t.text[:copy(t.text, t.text[n:])]

@@ -227,3 +227,25 @@ func BenchmarkChunk(b *testing.B) {
 		}
 	}
 }
+
+// A chunk of many MB is taken apart as it comes: what is left of it is not moved
+// with each piece, and not held.
+func TestHugeChunk(t *testing.T) {
+	b := plain(t)
+	b.prompt()
+	text := strings.Repeat("ten bytes\n", 400*MaxText/10)
+	b.chunk(text)
+	if n := cap(b.p.(*Protocol).text.text); n > 4*MaxText {
+		t.Errorf("%d bytes are held for the next text, want at most %d", n, 4*MaxText)
+	}
+	b.result(b.last("session/prompt"), `{"stopReason":"end_turn"}`)
+	var got strings.Builder
+	for _, d := range b.drafts {
+		if e, ok := d.Event.(contract.Text); ok {
+			got.WriteString(e.Text)
+		}
+	}
+	if got.String() != text {
+		t.Errorf("%d bytes came out of %d, or others", got.Len(), len(text))
+	}
+}

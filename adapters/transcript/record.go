@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json/jsontext"
 	"encoding/json/v2"
@@ -74,7 +75,13 @@ func (d Dir) source() (adapters.Source, bool) {
 
 // FrameRecord makes the record of a frame. It copies the data.
 func FrameRecord(t int64, f adapters.Frame) Record {
-	r := Record{T: t, Dir: Out, Data: slices.Clone(f.Data), Dropped: f.Dropped}
+	f.Data = slices.Clone(f.Data)
+	return FrameView(t, f)
+}
+
+// FrameView is FrameRecord that shares the frame's data.
+func FrameView(t int64, f adapters.Frame) Record {
+	r := Record{T: t, Dir: Out, Data: f.Data, Dropped: f.Dropped}
 	for _, d := range [...]Dir{Out, Err, Term, Log, Hook, Sock} {
 		if src, _ := d.source(); src == f.Source {
 			r.Dir = d
@@ -185,10 +192,8 @@ func isLineJSON(data []byte) bool {
 	if first <= ' ' || last <= ' ' {
 		return false
 	}
-	for _, c := range data {
-		if c == '\n' || c == '\r' {
-			return false
-		}
+	if bytes.IndexByte(data, '\n') >= 0 || bytes.IndexByte(data, '\r') >= 0 {
+		return false
 	}
 	return jsontext.Value(data).IsValid()
 }

@@ -60,7 +60,7 @@ func newLineReader(r io.Reader, source Source, max int) *lineReader {
 // next returns the next line. The error is that of the stream and comes only when
 // nothing is left: a last line without line end comes first, with Partial set.
 func (r *lineReader) next() (Line, error) {
-	var data []byte
+	var data pieces
 	for {
 		part, err := r.in.ReadSlice('\n')
 		ended := err == nil
@@ -68,24 +68,55 @@ func (r *lineReader) next() (Line, error) {
 			part = part[:len(part)-1]
 		}
 		// One byte more than max may be a CR.
-		if len(data)+len(part) > r.max+1 {
-			return r.drop(int64(len(data)+len(part)), ended)
+		if data.size+len(part) > r.max+1 {
+			return r.drop(int64(data.size+len(part)), ended)
 		}
-		if ended && data == nil {
-			data = make([]byte, 0, len(part))
-		}
-		data = append(data, part...)
 		switch {
 		case ended:
-			return r.line(data, false), nil
+			return r.line(data.join(part), false), nil
 		case errors.Is(err, bufio.ErrBufferFull):
-			continue
-		case len(data) > 0:
-			return r.line(data, true), nil
+			data.add(part)
+		case data.size+len(part) > 0:
+			return r.line(data.join(part), true), nil
 		default:
 			return Line{}, err
 		}
 	}
+}
+
+// pieces is a long line while it is read. One slice that grows would be copied and
+// cleared again and again, and hold up to three times what it has.
+type pieces struct {
+	list [][]byte
+	size int
+}
+
+// maxPiece bounds a piece, in bytes: the memory that a line may take beyond its own.
+const maxPiece = 4 << 20
+
+func (p *pieces) add(part []byte) {
+	p.size += len(part)
+	last := len(p.list) - 1
+	if last >= 0 {
+		room := cap(p.list[last]) - len(p.list[last])
+		n := min(room, len(part))
+		p.list[last], part = append(p.list[last], part[:n]...), part[n:]
+	}
+	if len(part) > 0 {
+		// As much again as there is.
+		p.list = append(p.list, append(make([]byte, 0, max(len(part), min(p.size, maxPiece))), part...))
+	}
+}
+
+// join is everything and what comes last, in a slice of its own. It lets go of the
+// pieces.
+func (p *pieces) join(last []byte) []byte {
+	data := make([]byte, 0, p.size+len(last))
+	for i, piece := range p.list {
+		data = append(data, piece...)
+		p.list[i] = nil
+	}
+	return append(data, last...)
 }
 
 func (r *lineReader) line(data []byte, partial bool) Line {

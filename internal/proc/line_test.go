@@ -182,3 +182,22 @@ func (r *repeat) Read(p []byte) (int, error) {
 	}
 	return n, nil
 }
+
+// A line of many MB takes its size twice, whatever its length: once in pieces, once
+// whole.
+func TestHugeLineIsNotCopiedAgainAndAgain(t *testing.T) {
+	const size = 20<<20 + 12345
+	want := bytes.Repeat([]byte("0123456789abcde "), size/16+1)[:size]
+	in := append(bytes.Clone(want), '\n')
+	r := newLineReader(bytes.NewReader(in), Stdout, 64<<20)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	l, err := r.next()
+	runtime.ReadMemStats(&after)
+	if err != nil || !bytes.Equal(l.Data, want) {
+		t.Fatalf("a line of %d bytes, %v; want the one of %d", len(l.Data), err, size)
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > 2*size+2*maxPiece {
+		t.Errorf("a line of %d bytes took %d", size, used)
+	}
+}

@@ -2,7 +2,9 @@ package rawjson
 
 import (
 	"encoding/json"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -205,4 +207,19 @@ func walk(t *testing.T, v Value) {
 	v.Int()
 	v.Float()
 	v.Empty()
+}
+
+// A text of many MB is copied once.
+func TestHugeText(t *testing.T) {
+	v := Value(`"` + strings.Repeat(`a line of it\n`, 1<<20) + `"`)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	text := v.Wobbly()
+	runtime.ReadMemStats(&after)
+	if text != strings.Repeat("a line of it\n", 1<<20) {
+		t.Fatal("the text is another")
+	}
+	if used := after.TotalAlloc - before.TotalAlloc; used > uint64(len(v))*5/4 {
+		t.Errorf("a text of %d bytes took %d", len(text), used)
+	}
 }

@@ -3,6 +3,7 @@ package rawjson
 import (
 	"bytes"
 	"encoding/json/jsontext"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -32,22 +33,24 @@ func (v Value) Wobbly() string {
 	if bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner)
 	}
-	out := make([]byte, 0, len(inner))
+	var out strings.Builder // a slice of bytes would be copied once more
+	out.Grow(len(inner))
 	for i := 0; i < len(inner); {
 		if inner[i] != '\\' {
 			n := bytes.IndexByte(inner[i:], '\\')
 			if n < 0 {
 				n = len(inner) - i
 			}
-			out = append(out, inner[i:i+n]...)
+			out.Write(inner[i : i+n])
 			i += n
 			continue
 		}
-		var n int
-		out, n = appendUnescaped(out, inner[i:])
+		var room [utf8.UTFMax]byte
+		text, n := appendUnescaped(room[:0], inner[i:])
+		out.Write(text)
 		i += n
 	}
-	return string(out)
+	return out.String()
 }
 
 // appendUnescaped resolves the escape at the start of s and returns its length.
