@@ -4,10 +4,12 @@ package journal_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/agenthost/agenthost/journal"
 )
@@ -97,5 +99,42 @@ func TestFailedSync(t *testing.T) {
 	var failure *journal.WriteError
 	if _, err := j.Append(env(1)); !errors.As(err, &failure) {
 		t.Errorf("a later Append gave %v, want the WriteError again", err)
+	}
+}
+
+// The first sync puts the segment's name on the disk too, and fails when it cannot;
+// the next ones have no need to. So it is for a journal that is opened again: the
+// host may have died before its first sync.
+func TestSyncOfTheName(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprintf("again=%v", again), func(t *testing.T) {
+			for _, test := range []struct {
+				synced int // syncs before the directory cannot be opened any more
+				fails  bool
+			}{{0, true}, {1, false}} {
+				dir := filepath.Join(t.TempDir(), "journal")
+				j := open(t, dir, journal.Options{Interval: time.Hour})
+				add(t, j, 0, 1)
+				if again {
+					j.Close()
+					j = open(t, dir, journal.Options{Interval: time.Hour})
+				}
+				for range test.synced {
+					if err := j.Sync(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := os.Rename(dir, dir+"-gone"); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := j.Append(env(1)); err != nil {
+					t.Fatal(err)
+				}
+				if err := j.Sync(); (err != nil) != test.fails {
+					t.Errorf("after %d syncs: Sync without the directory gave %v, want an error: %v", test.synced, err, test.fails)
+				}
+				_ = j.Close()
+			}
+		})
 	}
 }

@@ -77,6 +77,7 @@ type Journal struct {
 	synced   Position      // guarded by mu; everything before is on the disk
 	active   *os.File      // guarded by mu; the last segment
 	size     int64         // guarded by mu; of active, whole lines only
+	unlisted bool          // guarded by mu; the name of active may not be on the disk
 	wake     chan struct{} // guarded by mu; closed at the next change, nil when nobody waits
 	timer    *time.Timer   // guarded by mu; the pending sync, nil when none
 	failed   error         // guarded by mu; the *WriteError after which nothing works
@@ -219,7 +220,7 @@ func (j *Journal) Close() error {
 		j.timer.Stop()
 	}
 	if j.failed == nil && j.opts.Sync != SyncOff && j.synced < j.end {
-		if err := datasync(j.active); err != nil {
+		if err := j.flush(j.active, j.unlisted); err != nil {
 			_ = j.fail("sync", err)
 		}
 	}

@@ -100,7 +100,9 @@ func Open(dir string, opts Options) (_ *Journal, err error) {
 	}
 	j.active, j.size = f, size
 	j.end = last.first + lines
-	return j, nil // what was there may not be on the disk: synced stays 0
+	// What was there may not be on the disk: synced stays 0.
+	j.unlisted = true
+	return j, nil
 }
 
 // recoverTail counts the whole lines of a segment, and moves what stands behind
@@ -156,13 +158,7 @@ func (j *Journal) create(first Position) error {
 	if err != nil {
 		return err
 	}
-	if j.opts.Sync != SyncOff {
-		if err := syncDir(j.dir); err != nil {
-			f.Close()
-			return err
-		}
-	}
-	j.active, j.size = f, 0
+	j.active, j.size, j.unlisted = f, 0, true
 	j.segments = append(j.segments, s)
 	return nil
 }
@@ -171,7 +167,7 @@ func (j *Journal) create(first Position) error {
 // is synced first, so that a later segment never outlives an earlier one's lines.
 func (j *Journal) roll() error {
 	if j.opts.Sync != SyncOff && j.synced < j.end {
-		if err := datasync(j.active); err != nil {
+		if err := j.flush(j.active, j.unlisted); err != nil {
 			return j.fail("sync", err)
 		}
 		j.synced = j.end

@@ -1,6 +1,9 @@
 package journal
 
-import "time"
+import (
+	"os"
+	"time"
+)
 
 // Sync puts on the disk what was appended before the call. Concurrent calls
 // share the work. The host calls it before it passes a permission on and at the
@@ -17,14 +20,14 @@ func (j *Journal) Sync() error {
 		j.mu.Unlock()
 		return err
 	}
-	f, end := j.active, j.end
+	f, end, unlisted := j.active, j.end, j.unlisted
 	if j.timer != nil {
 		j.timer.Stop()
 		j.timer = nil
 	}
 	j.mu.Unlock()
 
-	err := datasync(f)
+	err := j.flush(f, unlisted)
 
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -37,11 +40,22 @@ func (j *Journal) Sync() error {
 		// succeed without having written them.
 		return j.fail("sync", err)
 	}
-	j.synced = max(j.synced, end)
+	if j.synced = max(j.synced, end); j.active == f {
+		j.unlisted = false
+	}
 	if j.synced < j.end {
 		j.schedule()
 	}
 	return j.failed
+}
+
+// flush puts a segment on the disk, and its name if that may not be there yet: a new
+// journal's name is not waited for before there is something to keep.
+func (j *Journal) flush(f *os.File, unlisted bool) error {
+	if err := datasync(f); err != nil || !unlisted {
+		return err
+	}
+	return syncDir(j.dir)
 }
 
 func (j *Journal) err() error {
