@@ -122,9 +122,16 @@ type Options struct {
 	BudgetUSD float64
 	// AllowedTools and DisallowedTools are native tool patterns for agents that take them.
 	AllowedTools, DisallowedTools []string
+	// AskFirst are uses that rules forbid or want asked: an agent that runs some of
+	// them without asking is told to ask, where it can be.
+	AskFirst []Use
 	// Settings are adapter-specific settings from the config, by name.
 	Settings map[string]string
 }
+
+// Use is a tool by its canonical name and what it is used on: a pattern of
+// permission/policy, empty for everything; "*" is every tool.
+type Use struct{ Tool, Pattern string }
 
 // MCPServer is an MCP server that the agent shall connect to.
 type MCPServer struct {

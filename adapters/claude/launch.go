@@ -97,7 +97,7 @@ func arguments(r adapters.LaunchRequest) ([]string, []adapters.LaunchFile, error
 		return nil, nil, err
 	}
 	args = append(args, limits...)
-	native, err := cfg.nativeSettings(o.Sandbox)
+	native, err := cfg.nativeSettings(o.Sandbox, askRules(o.AskFirst, r.Dir))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/internal/rawjson"
 )
 
 // The names in Options.Settings.
@@ -49,24 +50,55 @@ func parseSettings(o adapters.Options) (settings, error) {
 	return s, nil
 }
 
-// nativeSettings is the value of --settings, empty for none.
-func (s settings) nativeSettings(sandbox bool) (string, error) {
-	if !sandbox {
+// nativeSettings is the value of --settings, empty for none. ask are rules of the
+// CLI's for what it has to ask about.
+func (s settings) nativeSettings(sandbox bool, ask []string) (string, error) {
+	text := strings.TrimSpace(s.native)
+	v := jsontext.Value(text)
+	isObject := text == "" || v.Kind() == '{' && v.IsValid()
+	switch {
+	case sandbox && !isObject:
+		return "", fmt.Errorf("claude: setting %q: want a JSON object when the sandbox is on, got a file", settingSettings)
+	case !isObject || !sandbox && len(ask) == 0:
+		// The user's own file of settings is the user's: what runs without asking
+		// against a rule is told of when it did.
 		return s.native, nil
 	}
-	// Without the sandbox the CLI would run commands outside of it, so it must not
-	// start then.
-	const box = `"sandbox":{"enabled":true,"failIfUnavailable":true}`
-	text := strings.TrimSpace(s.native)
-	if text == "" {
-		return "{" + box + "}", nil
+	o := new(object)
+	if sandbox {
+		// Without the sandbox the CLI would run commands outside of it, so it must
+		// not start then.
+		o.raw("sandbox", []byte(`{"enabled":true,"failIfUnavailable":true}`))
 	}
-	v := jsontext.Value(text)
-	if v.Kind() != '{' || v.Compact() != nil {
-		return "", fmt.Errorf("claude: setting %q: want a JSON object when the sandbox is on, got a file", settingSettings)
+	given := rawjson.Value(v)
+	if len(ask) > 0 {
+		o.raw("permissions", withAsk(given.Get("permissions"), ask))
 	}
-	if len(v) == len("{}") {
-		return "{" + box + "}", nil
+	for name, value := range given.Members() {
+		if !(sandbox && name == "sandbox") && !(len(ask) > 0 && name == "permissions") {
+			o.raw(name, value.Clean())
+		}
 	}
-	return "{" + box + "," + string(v[1:]), nil
+	return string(o.value()), nil
+}
+
+// withAsk adds rules to the user's permissions.
+func withAsk(given rawjson.Value, ask []string) []byte {
+	o := new(object)
+	for name, value := range given.Members() {
+		if name != "ask" {
+			o.raw(name, value.Clean())
+		}
+	}
+	list := []byte{'['}
+	for v := range given.Get("ask").Elements() {
+		list = append(append(list, v.Clean()...), ',')
+	}
+	for i, rule := range ask {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = appendQuote(list, rule)
+	}
+	return o.raw("ask", append(list, ']')).value()
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/permission"
@@ -51,6 +52,9 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, hc *host.Confi
 	})
 	if err != nil {
 		return nil, usage("see agenthost run --help", "%v", err)
+	}
+	for _, u := range policy.Join(base, rules).Watched(hc.Adapter.Name()) {
+		hc.Options.AskFirst = append(hc.Options.AskFirst, adapters.Use(u))
 	}
 	if mode := m.Mode(hc.ID); hc.Options.Mode == "" && mode != contract.ModeDefault {
 		hc.Options.Mode = string(mode) // a policy file's: the agent is held to it, too

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -223,5 +224,28 @@ func TestCheckWarns(t *testing.T) {
 	if len(got.Warnings) != 3 || !strings.Contains(got.Warnings[0], `did you mean "bash"`) || !strings.Contains(got.Warnings[1], `did you mean "git *"`) ||
 		!strings.Contains(got.Warnings[2], "every program") {
 		t.Errorf("warnings %q", got.Warnings)
+	}
+}
+
+// The uses that rules forbid or want asked are told to agents.
+func TestWatched(t *testing.T) {
+	p, err := Compile(Config{Rules: []RuleConfig{
+		{Allow: "bash(ls *)"},
+		{Deny: "bash(rm -rf /**, git push *)"},
+		{Ask: "read(**/.env)"},
+		{Deny: "mcp/github/x"},
+		{Deny: "web-search"},
+		{Deny: "edit(*)"},
+		{Deny: "bash(x)", Agents: []string{"codex"}},
+	}}, testEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Use{{"bash", "rm -rf /**"}, {"bash", "git push *"}, {"mcp", ""}, {"web-search", ""}, {"edit", ""}, {"read", "**/.env"}}
+	if got := p.Watched("claude"); !slices.Equal(got, want) {
+		t.Errorf("Watched = %q, want %q", got, want)
+	}
+	if got := p.Watched("codex"); len(got) != len(want)+1 {
+		t.Errorf("Watched(codex) = %q, want one more", got)
 	}
 }

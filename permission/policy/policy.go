@@ -72,6 +72,31 @@ func (p *Policy) Rules() []*Rule {
 	return out
 }
 
+// Use is a tool and a pattern of what it is used on, empty for everything; the tool
+// "*" is every tool.
+type Use struct{ Tool, Pattern string }
+
+// Watched are the uses that deny and ask rules are about, for an agent. An agent that
+// runs some of them without asking has to be told to ask.
+func (p *Policy) Watched(agent string) []Use {
+	var out []Use
+	for _, r := range slices.Concat(p.deny, p.ask) {
+		if r.agents != nil && !slices.Contains(r.agents, agent) {
+			continue
+		}
+		_, list, hasList, err := splitRule(r.Text)
+		patterns, err2 := splitList(list)
+		if r.any || !hasList || err != nil || err2 != nil {
+			out = append(out, Use{Tool: r.tool})
+			continue
+		}
+		for _, pattern := range patterns {
+			out = append(out, Use{Tool: r.tool, Pattern: pattern})
+		}
+	}
+	return out
+}
+
 // commandIndex finds the patterns that may be about a program.
 type commandIndex struct {
 	byProgram map[string][]entry

@@ -1,0 +1,132 @@
+package claude
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/agenthost/agenthost/adapters"
+)
+
+// Claude Code reads, and runs commands that it holds to be harmless, without
+// asking; in mode acceptEdits it edits, too. Rules of its own below
+// "permissions.ask" make it ask, whatever the mode (seen with 2.1.332). They are
+// made a little wider than the rules that they stand for: agenthost decides.
+
+// askRules are the CLI's words for uses in the directory dir.
+func askRules(uses []adapters.Use, dir string) []string {
+	var rules []string
+	add := func(list ...string) {
+		for _, r := range list {
+			if !slices.Contains(rules, r) {
+				rules = append(rules, r)
+			}
+		}
+	}
+	for _, u := range uses {
+		switch u.Tool {
+		case "*":
+			add("Bash", "Read", "Edit", "WebFetch", "WebSearch", "Agent", "Skill", "Glob", "Grep")
+		case "bash":
+			add(askCommand(u.Pattern))
+		case "read", "view-image", "grep", "glob", "list":
+			add(askFiles(map[string]string{"grep": "Grep", "glob": "Glob", "list": "Glob"}[u.Tool], "Read", u.Pattern, dir)...)
+			if u.Tool == "list" {
+				add("Bash(ls *)")
+			}
+		case "write", "edit", "notebook-edit", "delete", "move":
+			add(askFiles("", "Edit", u.Pattern, dir)...)
+		case "web-fetch":
+			add(askAddress(u.Pattern))
+		case "web-search":
+			add("WebSearch")
+		case "task":
+			add("Agent")
+		case "skill":
+			add("Skill")
+		case "mcp":
+			if server, _, ok := strings.Cut(u.Pattern, "/"); ok && !strings.ContainsAny(server, "*?[") {
+				add("mcp__" + server)
+			}
+		}
+	}
+	return rules
+}
+
+// askCommand asks for a program with whatever arguments: the rule is about them in
+// any order.
+func askCommand(pattern string) string {
+	first, _, _ := strings.Cut(strings.TrimLeft(pattern, " "), " ")
+	name, _, assigns := strings.Cut(first, "=")
+	switch {
+	case assigns && plain(name):
+		return "Bash(*" + name + "=*)"
+	case first == "" || !plain(first):
+		return "Bash"
+	}
+	return "Bash(" + path.Base(first) + " *)"
+}
+
+// askFiles asks for the files of a pattern, and for the commands that name them.
+func askFiles(also, tool, pattern, dir string) []string {
+	var rules []string
+	if also != "" {
+		rules = append(rules, also)
+	}
+	needle := longest(pattern)
+	if needle == "" || strings.ContainsAny(pattern, `()\`) {
+		return append(rules, tool, "Bash")
+	}
+	rules = append(rules, "Bash(*"+needle+"*)")
+	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "${cwd}/"), "./")
+	if i := strings.IndexAny(pattern, "{["); i >= 0 {
+		pattern = pattern[:i] + "*"
+		if !strings.Contains(pattern, "/") {
+			pattern += "*/**"
+		}
+	}
+	switch {
+	case strings.HasPrefix(pattern, "~/"):
+		return append(rules, tool+"("+pattern+")")
+	case strings.HasPrefix(pattern, "/"):
+		return append(rules, tool+"(/"+pattern+")") // one slash is the directory of the settings
+	case strings.HasPrefix(pattern, "**/"):
+		return append(rules, tool+"("+pattern+")", tool+"(//"+pattern+")")
+	case dir == "" || strings.ContainsAny(dir, `()*?[]{}\`):
+		return append(rules, tool)
+	}
+	return append(rules, tool+"(/"+path.Join(dir, pattern)+")")
+}
+
+func askAddress(pattern string) string {
+	if _, rest, ok := strings.Cut(pattern, "://"); ok {
+		pattern = rest
+	}
+	host, _, _ := strings.Cut(strings.TrimPrefix(pattern, "domain:"), "/")
+	if host == "" || strings.ContainsAny(host, "*:[") {
+		return "WebFetch"
+	}
+	return "WebFetch(domain:" + host + ")"
+}
+
+// plain reports whether a word of a pattern stands for itself.
+func plain(s string) bool {
+	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+") == ""
+}
+
+// longest is the longest text in a pattern that a command which names such a file
+// holds: in one segment, and without wildcards.
+func longest(pattern string) string {
+	pattern = strings.TrimPrefix(pattern, "${cwd}")
+	if i := strings.IndexAny(pattern, "{["); i >= 0 {
+		pattern = pattern[:i]
+		pattern = pattern[:strings.LastIndexAny(pattern, "*?/")+1]
+	}
+	best := ""
+	for _, s := range strings.FieldsFunc(pattern, func(c rune) bool { return strings.ContainsRune("*?/~", c) }) {
+		if len(s) > len(best) && plain(s) {
+			best = s
+		}
+	}
+	return best
+}
