@@ -60,7 +60,7 @@ func wholeObject(text []byte) ([]byte, error) {
 		return nil, Faults{{Want: "JSON object", Got: syntaxFault(text)}}
 	case clean[0] != '{':
 		return nil, Faults{{Want: "JSON object", Got: kindOf(clean)}}
-	case tooDeep(clean):
+	case Deeper(clean, maxDepth):
 		return nil, Faults{{Want: "nesting of at most 9000 levels", Got: "more"}}
 	}
 	return clean, nil

@@ -38,7 +38,7 @@ func (e Envelope) AppendJSON(b []byte) ([]byte, error) {
 	switch line := w.b[start:]; {
 	case len(line) > maxSize:
 		w.faults.add("", "at most 2 GiB", "more")
-	case tooDeep(line):
+	case Deeper(line, maxDepth):
 		w.faults.add("", "nesting of at most 9000 levels", "more")
 	}
 	if len(w.faults) > 0 {

@@ -45,27 +45,25 @@ func repaired(v jsontext.Value) (_ jsontext.Value, ok bool) {
 	return nil, false
 }
 
-// tooDeep reports whether the valid JSON v is nested beyond maxDepth. It counts
-// brackets, and only where there are enough bytes for it.
-func tooDeep(v []byte) bool {
-	if len(v) < 2*maxDepth {
+// Deeper reports whether the valid JSON v is nested more than levels deep. It
+// counts brackets, and only where there are enough bytes for it.
+func Deeper(v jsontext.Value, levels int) bool {
+	if len(v) < 2*levels {
 		return false
 	}
-	depth, inString := 0, false
-	for i := 0; i < len(v); i++ {
-		switch c := v[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
+	for i, depth := 0, 0; i < len(v); {
+		switch v[i] {
+		case '"':
+			i = skipString(v, i)
+			continue
+		case '{', '[':
+			if depth++; depth > levels {
 				return true
 			}
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
 		}
+		i++
 	}
 	return false
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/json/v2"
 	"slices"
 	"strings"
+
+	"github.com/agenthost/agenthost/contract"
 )
 
 // lenient takes what the encoder mends: broken UTF-8 and repeated names.
@@ -26,26 +28,7 @@ const maxDepth = 1000
 
 // valid reports whether v is JSON that the encoder takes.
 func valid(v jsontext.Value) bool {
-	if !v.IsValid(lenient()) {
-		return false
-	}
-	depth, inString := 0, false
-	for i := 0; i < len(v); i++ {
-		switch c := v[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return false
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return true
+	return v.IsValid(lenient()) && !contract.Deeper(v, maxDepth)
 }
 
 // value returns v when it is JSON, nil when it is empty, and the text of v as a
