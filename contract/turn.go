@@ -6,7 +6,7 @@ import "encoding/json/jsontext"
 type TurnStart struct {
 	// Prompts are the user texts that the turn takes up, by the ids of their
 	// envelopes; none for a turn that nobody prompted. Extended.
-	Prompts []string `json:"prompts,omitempty"`
+	Prompts []string       `json:"prompts,omitempty"`
 	Extra   jsontext.Value `json:",embed"`
 }
 
