@@ -57,7 +57,8 @@ func (s *Session) finish() {
 		f()
 	}
 	s.effects.close()
-	s.saveMeta()
+	s.saveChanged()
+	s.settleMeta()
 	if err := s.journal.Close(); err != nil && s.broken == nil {
 		s.broken = err
 		s.log.Error("closing journal", "err", err)

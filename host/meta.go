@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"encoding/json/v2"
 	"errors"
 	"fmt"
@@ -81,8 +82,9 @@ func (s *Session) learn(f adapters.Facts) {
 		old.ContextSize = f.ContextSize
 	}
 	if f.NativeSession != "" && f.NativeSession != native {
-		// A crash must not lose what a resume needs.
-		s.saveMeta()
+		// A crash must not lose what a resume needs. At the end of the Step: what
+		// tells it often opens the session, which is saved too.
+		s.followUp = append(s.followUp, s.saveChanged)
 	}
 }
 
@@ -95,33 +97,33 @@ func setList[T any](to *[]T, v []T) {
 // SessionDir is where the session id keeps its files below stateDir.
 func SessionDir(stateDir, id string) string { return filepath.Join(stateDir, "sessions", id) }
 
-const metaFile = "session.json"
-
-// saveMeta replaces session.json in one step.
+// saveMeta saves the metadata. A host that is killed has not lost them then; for the
+// disk nobody waits (see metaWriter).
 func (s *Session) saveMeta() {
 	s.meta.Updated = now().UnixMilli()
 	data, err := json.Marshal(s.meta)
 	if err == nil {
-		err = replaceFile(filepath.Join(s.dir, metaFile), append(data, '\n'))
+		s.saved = data
+		err = s.metaFile.put(append(data, '\n'))
 	}
 	if err != nil {
 		s.log.Warn("saving session metadata", "err", err)
 	}
 }
 
-// replaceFile writes a file so that whoever reads it, also after a crash of the
-// machine, finds the old one or the new one, whole.
-func replaceFile(path string, data []byte) error {
-	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
+// saveChanged saves metadata that are not what was saved last.
+func (s *Session) saveChanged() {
+	if data, err := json.Marshal(s.meta); err == nil && bytes.Equal(data, s.saved) {
+		return
 	}
-	_, err = f.Write(data)
-	// Without the sync the name can reach the disk before what it names.
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
+	s.saveMeta()
+}
+
+// settleMeta waits until what was saved is on the disk.
+func (s *Session) settleMeta() {
+	if err := s.metaFile.wait(); err != nil {
+		s.log.Warn("saving session metadata", "err", err)
 	}
-	return os.Rename(path+".new", path)
 }
 
 // Find returns the metadata of the session in stateDir that ref names: an id, a
@@ -167,6 +169,13 @@ func notFound(stateDir, ref string) error {
 // readMeta reads the metadata of the session whose directory is called id.
 func readMeta(stateDir, id string) (Meta, error) {
 	path := filepath.Join(SessionDir(stateDir, id), metaFile)
+	if m, err := readMetaFile(path+newSuffix, id); err == nil {
+		return m, nil // on its way to the disk, or its host was killed meanwhile
+	}
+	return readMetaFile(path, id)
+}
+
+func readMetaFile(path, id string) (Meta, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return Meta{}, err

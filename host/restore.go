@@ -62,6 +62,7 @@ func newSession(cfg Config) (*Session, error) {
 		return nil, err
 	}
 	s.effects = newEffects(append([]string{cfg.Dir}, cfg.Options.Dirs...), s.inbox)
+	s.metaFile = newMetaWriter(s.dir)
 	if cfg.Journal.Damaged == nil {
 		cfg.Journal.Damaged = s.damaged
 	}

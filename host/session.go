@@ -44,21 +44,23 @@ type Session struct {
 
 	// Everything below belongs to the loop's goroutine.
 
-	stamper *stamp.Stamper
-	proto   adapters.Protocol
-	child   Child
-	frames  <-chan adapters.Frame
-	effects *effects
-	state   state
-	meta    Meta
-	turn    turn
-	queue   []adapters.Prompt
-	files   []adapters.Attachment        // wait for the next prompt
-	asks    map[string]*ask              // by the Protocol's key
-	unasked map[string]contract.Envelope // starts of open calls that were not asked for, by call
-	waiting map[string]func(adapters.Outcome)
-	idle    []func() // called when nothing is under way
-	alarm   alarm
+	stamper  *stamp.Stamper
+	proto    adapters.Protocol
+	child    Child
+	frames   <-chan adapters.Frame
+	effects  *effects
+	metaFile *metaWriter
+	state    state
+	meta     Meta
+	saved    []byte // what saveMeta saved last
+	turn     turn
+	queue    []adapters.Prompt
+	files    []adapters.Attachment        // wait for the next prompt
+	asks     map[string]*ask              // by the Protocol's key
+	unasked  map[string]contract.Envelope // starts of open calls that were not asked for, by call
+	waiting  map[string]func(adapters.Outcome)
+	idle     []func() // called when nothing is under way
+	alarm    alarm
 	// followUp is what is to be done when the Step at hand is applied.
 	followUp []func()
 	// held counts what prompts wait for: configurations and rewinds under way.
@@ -77,7 +79,7 @@ type Session struct {
 	broken  error // the journal failed: nothing can be kept any more
 	facts   int   // counts what the agent told about itself
 	told    glance
-	ids     int   // for commands
+	ids     int // for commands
 }
 
 // state is where the child is in its life.
@@ -108,10 +110,12 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 		return nil, err
 	}
 	if err := s.restore(); err != nil {
+		s.settleMeta()
 		s.journal.Close()
 		return nil, err
 	}
 	if err := s.launch(ctx); err != nil {
+		s.settleMeta()
 		s.journal.Close()
 		return nil, err
 	}
