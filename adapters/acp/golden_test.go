@@ -134,3 +134,9 @@ func FuzzLines(f *testing.F) {
 		b.exit(adapters.ExitStatus{Code: 1})
 	})
 }
+
+// TestTraps: what the table of traps names is there.
+func TestTraps(t *testing.T) {
+	root := filepath.Join("..", "..")
+	adaptertest.Traps(t, filepath.Join(root, "docs", "protocol", "acp.md"), root)
+}

@@ -41,6 +41,7 @@ func TestTolerate(t *testing.T) {
 		"15 capabilities that are not there":                   lyingCapabilities,
 		"16 lines that are no messages":                        noiseOnStdout,
 		"16 a message that is broken":                          brokenMessage,
+		"16 standard error is not shown":                       stderrIsNotShown,
 		"17 a login only when it is wanted":                    loginOnlyWhenWanted,
 		"18 goodbye cancels and closes":                        goodbye,
 		"19 a fault of the process ends everything once":       exitEndsEverything,
@@ -564,6 +565,20 @@ func brokenMessage(t *testing.T) {
 	b.chunk("goes on")
 	b.result(b.last("session/prompt"), `{"stopReason":"end_turn"}`)
 	b.want("turn-start p1 | service error | text goes on | turn-end completed")
+}
+
+func stderrIsNotShown(t *testing.T) {
+	b := plain(t)
+	b.prompt()
+	for _, l := range []string{"prompt: hello", "see https://login.example/x", `{"jsonrpc":"2.0","method":"session/update"}`} {
+		step, err := b.p.Receive(b.now, adapters.Frame{Source: adapters.Stderr, Data: []byte(l)})
+		if err != nil {
+			t.Errorf("%q on standard error: %v", l, err)
+		}
+		b.apply(step)
+	}
+	b.result(b.last("session/prompt"), `{"stopReason":"end_turn"}`)
+	b.want("turn-start p1 | turn-end completed")
 }
 
 func loginOnlyWhenWanted(t *testing.T) {

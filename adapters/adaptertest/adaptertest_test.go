@@ -108,3 +108,36 @@ func TestUncovered(t *testing.T) {
 		t.Errorf("uncovered =\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestTrapFaults(t *testing.T) {
+	read := func(name string) string {
+		return map[string]string{"a.go": "func handle() {}", "x/b.go": "package x"}[name]
+	}
+	tests := func(dir string) string {
+		return map[string]string{"": "func TestA(t *testing.T) { \"01 ids\" }", "x": "func TestB(t *testing.T) {}"}[dir]
+	}
+	for row, want := range map[string]string{
+		"| ids | `a.go` `handle` | `TestA/01`, `TestA` |":    "",
+		"| ids | done so | `x/b.go` `package` | `x TestB` |": "",
+		"| ids | `c.go` | `TestA` |":                         "no file c.go",
+		"| ids | `a.go` `other` | `TestA` |":                 "other is not in the file",
+		"| ids | `a.go` | `TestAB` |":                        "no test TestAB",
+		"| ids | `a.go` | `TestB` |":                         "no test TestB",
+		"| ids | `a.go` | `x TestA` |":                       "no test x TestA",
+		"| ids | `a.go` | `TestA/02` |":                      `begins with "02"`,
+		"| ids | `a.go` | by hand |":                         "want where it is handled, and a test",
+		"| ids | in the host | `TestA` |":                    "want where it is handled, and a test",
+		"| ids | `TestA` |":                                  "want a trap, what is done",
+	} {
+		cells, ok := trapRow(row)
+		got := strings.Join(trapFaults(cells, read, tests), "; ")
+		if !ok || want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%s: %v %q, want %q", row, ok, got, want)
+		}
+	}
+	for _, line := range []string{"|---|---|", "text", "| trap | where | tests |"} {
+		if _, ok := trapRow(line); ok {
+			t.Errorf("%q is taken for a row", line)
+		}
+	}
+}

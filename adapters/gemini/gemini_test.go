@@ -24,3 +24,8 @@ func FuzzProtocol(f *testing.F) { adaptertest.Fuzz(f, suite()) }
 func TestCovered(t *testing.T) {
 	adaptertest.Covered(t, suite(), "../../docs/protocol/acp.md", "../../docs/protocol/gemini.md")
 }
+
+// TestTraps: what the table of traps names is there.
+func TestTraps(t *testing.T) {
+	adaptertest.Traps(t, "../../docs/protocol/gemini.md", "../..")
+}

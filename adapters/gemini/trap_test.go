@@ -491,3 +491,54 @@ func TestSilenceIsTold(t *testing.T) {
 		t.Errorf("said %q in three minutes of silence, want a notice", d.kinds())
 	}
 }
+
+// The user's settings may say autoEdit: nobody allowed that here.
+func TestStartsInTheModeOfTheHost(t *testing.T) {
+	for _, mode := range []string{"autoEdit", "plan", "yolo"} {
+		d := begin(t, adapters.Options{})
+		d.result(initialized)
+		d.result(`{"sessionId":"` + native + `",` + strings.Replace(settings, `"currentModeId":"default"`, `"currentModeId":"`+mode+`"`, 1) + `}`)
+		if m := d.waiting(); len(d.done) > 0 || m.Method != "session/set_mode" || m.Params.Get("modeId").Text() != "default" {
+			t.Errorf("from %s it sent %s, want set_mode default before it is open", mode, d.methods())
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	d := prompted(t, adapters.Options{})
+	d.result(`{"stopReason":"end_turn","_meta":{"quota":{"token_count":{"input_tokens":210,"output_tokens":15},"model_usage":[` +
+		`{"model":"gemini-3.8-flash","token_count":{"input_tokens":100,"output_tokens":7}},{"model":"auto","token_count":{"input_tokens":110,"output_tokens":8}}]}}}`)
+	end := find[contract.TurnEnd](d)
+	if end.Usage == nil || end.Usage.InputTokens != 210 || end.Usage.OutputTokens != 15 || end.Model != "gemini-3.8-flash" {
+		t.Errorf("turn ended with %+v of %q, want 210 and 15 of gemini-3.8-flash", end.Usage, end.Model)
+	}
+	d = prompted(t, adapters.Options{})
+	d.submit(adapters.Abort{})
+	d.result(`{"stopReason":"cancelled"}`)
+	if end := find[contract.TurnEnd](d); end.Usage != nil {
+		t.Errorf("a cancelled turn used %+v, which nobody told", end.Usage)
+	}
+}
+
+func TestEdits(t *testing.T) {
+	const id = "write_file__write_file_1_0"
+	for _, c := range []struct{ old, patch, status string }{
+		{`""`, "+new", "added"}, {`"old\n"`, "-old", "modified"},
+	} {
+		d := prompted(t, adapters.Options{})
+		d.update(`{"sessionUpdate":"tool_call_update","toolCallId":"` + id + `","status":"completed","title":"Writing to a.txt","kind":"edit",` +
+			`"content":[{"type":"diff","path":"/w/a.txt","oldText":` + c.old + `,"newText":"new\n","_meta":{"kind":"add"}}],"locations":[{"path":"/w/a.txt"}]}`)
+		files := find[contract.ToolCallEnd](d).Result.Files
+		if len(files) != 1 || files[0].Path != "a.txt" || string(files[0].Status) != c.status || !strings.Contains(files[0].Patch, c.patch) {
+			t.Errorf("from %s: files = %+v, want a.txt %s with %q", c.old, files, c.status, c.patch)
+		}
+	}
+}
+
+func TestCommandsArePassedOn(t *testing.T) {
+	d := opened(t, adapters.Options{})
+	d.submit(adapters.Prompt{ID: "u", Text: "/help $x"})
+	if got := string(d.waiting().Params.Get("prompt")); got != `[{"type":"text","text":"/help $x"}]` {
+		t.Errorf("prompt = %s, want the user's words", got)
+	}
+}
