@@ -17,6 +17,7 @@ type flags struct {
 	cert, key               string
 	hosts, origins, peers   []string
 	node, cluster, clusterL string
+	secretFile              string
 	replicas                int
 	sync                    bool
 	age                     time.Duration
@@ -44,6 +45,7 @@ func (f *flags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.node, "node", "", "`NAME` of this node, when the embedded servers make a cluster")
 	fs.StringVar(&f.cluster, "cluster", "agenthost", "`NAME` of the cluster")
 	fs.StringVar(&f.clusterL, "cluster-listen", "", "`ADDRESS` for the other nodes")
+	fs.StringVar(&f.secretFile, "cluster-secret", "", "`FILE` with a secret that all nodes share")
 	fs.StringSliceVar(&f.peers, "peer", nil, "`URL` of another node, nats://host:port")
 	fs.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
 }
@@ -65,6 +67,8 @@ func (f *flags) check() (slog.Level, error) {
 		return level, usageError{fmt.Errorf("--replicas: want 1, 3 or 5, got %d", f.replicas)}
 	case f.clusterL != "" && f.node == "":
 		return level, usageError{fmt.Errorf("--cluster-listen: give the node a name with --node")}
+	case f.clusterL != "" && f.secretFile == "":
+		return level, usageError{fmt.Errorf("--cluster-listen: whoever reaches it could be a node: give them all a secret with --cluster-secret")}
 	case f.age < 0 || f.bytes <= 0:
 		return level, usageError{fmt.Errorf("--keep and --keep-bytes: want more than 0")}
 	}

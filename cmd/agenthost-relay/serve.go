@@ -100,9 +100,17 @@ func serve(ctx context.Context, f *flags, out, errOut io.Writer) error {
 // connect connects to the cluster, or starts the embedded server.
 func connect(f *flags, log *slog.Logger) (*nats.Conn, func(), error) {
 	if f.nats == "" {
+		var secret []byte
+		if f.secretFile != "" {
+			var err error
+			if secret, err = os.ReadFile(f.secretFile); err != nil {
+				return nil, nil, usageError{fmt.Errorf("--cluster-secret: %w", err)}
+			}
+		}
 		e, err := store.StartEmbedded(store.EmbeddedOptions{
 			Dir: filepath.Join(f.data, "jetstream"), Sync: f.sync, Name: f.node, ClusterName: f.cluster,
-			ClusterListen: f.clusterL, Peers: f.peers, Logger: log,
+			ClusterListen: f.clusterL, Peers: f.peers,
+			ClusterSecret: strings.TrimSpace(string(secret)), Logger: log,
 		})
 		if err != nil {
 			return nil, nil, err

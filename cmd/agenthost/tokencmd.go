@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json/v2"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -93,14 +92,12 @@ func (f *relayFlags) call(ctx context.Context, method, path string, in, out any)
 		return fmt.Errorf("reading the relay's answer: %w", err)
 	}
 	if resp.StatusCode/100 != 2 {
-		var e struct {
-			Error wire.Error `json:"error"`
-		}
-		if json.Unmarshal(raw, &e) != nil || e.Error.Code == "" {
+		var e wire.Error
+		if json.Unmarshal(raw, &e) != nil || e.Code == "" {
 			return &problem{code: exitFailed, what: fmt.Sprintf("the relay answers %s", resp.Status), mend: "is --relay the URL of an agenthost relay?"}
 		}
-		p := &problem{code: exitFailed, what: "the relay refuses: " + e.Error.Message}
-		if errors.Is(&e.Error, &wire.Error{Code: wire.CodeUnauthorized}) && f.tokenFile == "" {
+		p := &problem{code: exitFailed, what: "the relay refuses: " + e.Message}
+		if e.Code == wire.CodeUnauthorized && f.tokenFile == "" && path != "/v1/pair" {
 			p.mend = "give a token whose scope is admin with --token-file"
 		}
 		return p

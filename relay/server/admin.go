@@ -37,14 +37,14 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if e.Code == wire.CodeUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="agenthost"`)
 	}
-	s.answer(w, e.Code.HTTPStatus(), map[string]*wire.Error{"error": e})
+	s.answer(w, e.Code.HTTPStatus(), e)
 }
 
 func (s *Server) answer(w http.ResponseWriter, status int, v any) {
 	body, err := wire.Marshal(v)
 	if err != nil {
 		s.log.Error("encoding an answer", "err", err)
-		status, body = http.StatusInternalServerError, []byte(`{"error":{"code":"internal","message":"internal error"}}`)
+		status, body = http.StatusInternalServerError, []byte(`{"code":"internal","message":"internal error"}`)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")

@@ -252,9 +252,9 @@ func until(t testing.TB, what string, ok func() bool) {
 // proxy passes connections on to a server, and cuts them.
 type proxy struct {
 	ln net.Listener
-	to string
 
 	mu    sync.Mutex
+	to    string
 	conns map[net.Conn]bool
 	down  bool
 	cuts  int
@@ -285,7 +285,10 @@ func (p *proxy) url() string { return "http://" + p.ln.Addr().String() }
 
 func (p *proxy) serve(c net.Conn) {
 	defer c.Close()
-	up, err := net.Dial("tcp", p.to)
+	p.mu.Lock()
+	to := p.to
+	p.mu.Unlock()
+	up, err := net.Dial("tcp", to)
 	if err != nil {
 		return
 	}
@@ -316,6 +319,14 @@ func (p *proxy) cut() {
 		_ = c.Close()
 	}
 	p.cuts++
+}
+
+// moveTo passes new connections on to another server.
+func (p *proxy) moveTo(to string) {
+	p.mu.Lock()
+	p.to = strings.TrimPrefix(to, "http://")
+	p.mu.Unlock()
+	p.cut()
 }
 
 // setDown lets nothing through until it is called again.

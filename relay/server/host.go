@@ -43,6 +43,11 @@ func (s *Server) serveHost(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
+	if !s.enter() {
+		s.refuse(w, r, wire.Errorf(wire.CodeBusy, "the relay is stopping"))
+		return
+	}
+	defer s.conns.Done()
 	if !s.hosts.enter(tenant.Name(), s.opt.MaxHosts) {
 		s.refuse(w, r, wire.Errorf(wire.CodeRateLimited, "tenant %s has %d hosts connected, which is the limit", tenant.Name(), s.opt.MaxHosts))
 		return

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/agenthost/agenthost/contract"
@@ -48,6 +49,10 @@ type Server struct {
 	// ctx ends when the server is closed.
 	ctx    context.Context
 	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool           // guarded by mu; no more hosts
+	conns  sync.WaitGroup // of hosts
 }
 
 // New makes a server. Close it.
@@ -94,8 +99,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 // monitoring can reach it.
 func (s *Server) Metrics() http.Handler { return s.metrics.handler() }
 
-// Close ends the connections of hosts. They come back elsewhere, or later.
-func (s *Server) Close() { s.cancel() }
+// Close ends the connections of hosts and waits until it is written down that they are
+// gone: a few seconds at most. They come back elsewhere, or later.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel()
+	s.conns.Wait()
+}
+
+// enter counts a host's connection in, unless the server is closed.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.conns.Add(1)
+	}
+	return !s.closed
+}
 
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)

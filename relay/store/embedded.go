@@ -3,6 +3,7 @@
 package store
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,6 +33,10 @@ type EmbeddedOptions struct {
 	ClusterName   string
 	ClusterListen string
 	Peers         []string
+	// ClusterSecret is known to all nodes. Who has it and reaches ClusterListen is a
+	// node, and has everything. What the nodes say is not encrypted: have them on a
+	// network of their own.
+	ClusterSecret string
 	// Logger gets the server's warnings and errors. Nil is silent.
 	Logger *slog.Logger
 }
@@ -46,10 +51,15 @@ func StartEmbedded(o EmbeddedOptions) (*Embedded, error) {
 	if o.Name == "" {
 		opts.ServerName = "agenthost"
 	}
+	connect := []nats.Option{nats.Name("agenthost relay"), nats.MaxReconnects(-1)}
 	if o.ClusterListen != "" {
 		if err := o.cluster(opts); err != nil {
 			return nil, err
 		}
+		// The server makes routes only when it takes clients as well: it takes one
+		// that knows a word of this process.
+		opts.DontListen, opts.Host, opts.Port, opts.Authorization = false, "127.0.0.1", server.RANDOM_PORT, rand.Text()
+		connect = append(connect, nats.Token(opts.Authorization))
 	}
 	s, err := server.NewServer(opts)
 	if err != nil {
@@ -63,7 +73,7 @@ func StartEmbedded(o EmbeddedOptions) (*Embedded, error) {
 		s.Shutdown()
 		return nil, fmt.Errorf("the embedded server in %s is not ready after 15 s: is another relay using the directory?", o.Dir)
 	}
-	nc, err := nats.Connect("", nats.InProcessServer(s), nats.Name("agenthost relay"), nats.MaxReconnects(-1))
+	nc, err := nats.Connect("", append(connect, nats.InProcessServer(s))...)
 	if err != nil {
 		s.Shutdown()
 		return nil, fmt.Errorf("connecting to the embedded server: %w", err)
@@ -83,7 +93,13 @@ func (o EmbeddedOptions) cluster(opts *server.Options) error {
 	if _, err := fmt.Sscanf(listen.Port(), "%d", &port); err != nil {
 		return fmt.Errorf("cluster address %q: want a port number", o.ClusterListen)
 	}
-	opts.Cluster = server.ClusterOpts{Name: o.ClusterName, Host: listen.Hostname(), Port: port}
+	if len(o.ClusterSecret) < 20 {
+		return fmt.Errorf("the cluster's secret: want at least 20 characters, got %d", len(o.ClusterSecret))
+	}
+	who := url.UserPassword("agenthost", o.ClusterSecret)
+	opts.Cluster = server.ClusterOpts{
+		Name: o.ClusterName, Host: listen.Hostname(), Port: port, Username: "agenthost", Password: o.ClusterSecret,
+	}
 	if opts.Cluster.Name == "" {
 		opts.Cluster.Name = "agenthost"
 	}
@@ -92,6 +108,7 @@ func (o EmbeddedOptions) cluster(opts *server.Options) error {
 		if err != nil || u.Host == "" {
 			return fmt.Errorf("peer %q: want nats://host:port", p)
 		}
+		u.User = who
 		opts.Routes = append(opts.Routes, u)
 	}
 	return nil

@@ -173,14 +173,12 @@ func (l *link) http(ctx context.Context, method, path string, header http.Header
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	var e struct {
-		Error wire.Error `json:"error"`
-	}
+	var e wire.Error
 	data, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if json.Unmarshal(data, &e) != nil || e.Error.Code == "" {
+	if json.Unmarshal(data, &e) != nil || e.Code == "" {
 		return nil, wire.Errorf(wire.CodeInternal, "the relay answers %s", resp.Status)
 	}
-	return nil, &e.Error
+	return nil, &e
 }
 
 // offer gives the relay the files that an envelope names, beside the stream, which
