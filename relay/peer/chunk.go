@@ -77,16 +77,23 @@ func parseChunk(frame []byte) (chunk, error) {
 		return chunk{}, fmt.Errorf("chunk is not JSON")
 	}
 	var c chunk
-	var id, seq bool
-	body := v.Get("chunk")
-	c.id, id = body.Get("id").Int()
-	c.seq, seq = body.Get("seq").Int()
-	c.last = body.Get("last").True()
-	data := body.Get("data")
-	if !id || !seq || data.Kind() != rawjson.String {
+	var id, seq, data bool
+	for name, value := range v.Get("chunk").Members() {
+		switch name {
+		case "id":
+			c.id, id = value.Int()
+		case "seq":
+			c.seq, seq = value.Int()
+		case "last":
+			c.last = value.True()
+		case "data":
+			data = value.Kind() == rawjson.String
+			c.data = value.Wobbly()
+		}
+	}
+	if !id || !seq || !data {
 		return chunk{}, fmt.Errorf("chunk: want id and seq integers and data a string")
 	}
-	c.data = data.Wobbly()
 	return c, nil
 }
 
