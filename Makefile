@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION)
 CGO     := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
 AGENTS  := e2e/agents/node_modules/.package-lock.json
 
-.PHONY: demo build test check unit e2e race lint vuln fuzz bench schema golden agents clean
+.PHONY: demo build test check unit e2e race lint vuln fuzz bench schema golden agents clean newest
 
 demo: build ## Build, install one real agent, run it, show its stream.
 	demo/run.sh
@@ -28,6 +28,9 @@ race:
 
 e2e: build agents ## The real agents against a scripted model.
 	$(GO) test -count=1 -timeout 20m ./e2e/...
+
+newest: build agents ## The newest Claude Code of the registry, if it is not the pinned one.
+	tools/newest.sh $(CLAUDE)
 
 agents: $(AGENTS) ## Install the pinned real agents.
 

@@ -33,6 +33,7 @@
 // Directories are made below .cache/lab in the repository (AGENTLAB_DIR names
 // another place) with mode 0700, because gemini ignores settings files below a
 // directory that others can write, such as /tmp. AGENTLAB_KEEP=1 keeps them.
+// AGENTLAB_PATH stands before the pinned agents on the PATH, for another version.
 //
 // Real agents are slow to start (gemini 1 to 3 s, opencode up to 15 s on a busy
 // machine): give them a minute.

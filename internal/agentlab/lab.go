@@ -137,6 +137,9 @@ func initRepository(dir string) error {
 // agents need; no names stand for all agents.
 func (l *Lab) Env(agents ...string) []string {
 	bin := filepath.Join(l.nodes, ".bin")
+	if first := os.Getenv("AGENTLAB_PATH"); first != "" {
+		bin = first + ":" + bin
+	}
 	env := []string{
 		"HOME=" + l.Home,
 		"PATH=" + bin + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
