@@ -28,9 +28,12 @@ func remoteIP(r *http.Request) string {
 // refuse answers with an error, and logs what is not the caller's fault.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	e := wire.AsError(err)
-	if e.Code == wire.CodeInternal {
+	switch {
+	case r.Context().Err() != nil:
+		s.log.Debug("a request was given up", "path", r.URL.Path, "err", err)
+	case e.Code == wire.CodeInternal:
 		s.log.Error("internal error", "path", r.URL.Path, "err", err)
-	} else {
+	default:
 		s.log.Info("refused", "path", r.URL.Path, "code", e.Code, "from", s.opt.ClientIP(r))
 	}
 	s.metrics.refused.WithLabelValues(string(e.Code)).Inc()

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/relay/gateway"
 	"github.com/agenthost/agenthost/relay/store"
 	"github.com/agenthost/agenthost/relay/wire"
@@ -193,7 +192,7 @@ func (s *Server) Authenticate(r *http.Request) (gateway.Principal, error) {
 		return gateway.Principal{}, err
 	}
 	p := gateway.Principal{
-		Caller:  wire.Caller{TokenID: k.ID, ClientType: contract.ClientBrowser, Scope: k.Scope, Name: k.Name},
+		Caller:  wire.Caller{TokenID: k.ID, Scope: k.Scope, Name: k.Name},
 		Backend: backend{s, t},
 	}
 	if k.Expires != 0 {

@@ -111,6 +111,9 @@ func ValidName(name string) bool {
 	return len(name) >= 1 && len(name) <= 64
 }
 
+// openTime bounds opening a tenant, which others wait for.
+const openTime = 30 * time.Second
+
 // Tenant is one tenant's part; it is made when it is not there yet.
 func (s *Store) Tenant(ctx context.Context, name string) (*Tenant, error) {
 	if !ValidName(name) {
@@ -121,7 +124,10 @@ func (s *Store) Tenant(ctx context.Context, name string) (*Tenant, error) {
 	if t := s.tenants[name]; t != nil {
 		return t, nil
 	}
-	t, err := s.openTenant(ctx, name)
+	// Whoever asks first may leave before it is done; the next is served by it.
+	open, cancel := context.WithTimeout(context.WithoutCancel(ctx), openTime)
+	defer cancel()
+	t, err := s.openTenant(open, name)
 	if err != nil {
 		return nil, fmt.Errorf("opening tenant %s: %w", name, err)
 	}
