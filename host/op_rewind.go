@@ -113,6 +113,7 @@ func (s *Session) startAt(m *move) {
 	}
 	m.before = s.meta.Rewinds
 	s.cut(m.rewound.Origin, true)
+	s.settleMeta()
 	s.move = m
 	s.replaceChild()
 }

@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -385,6 +386,32 @@ func TestBugStopPending(t *testing.T) {
 	if len(s.answered("rq-1"))+len(s.answered("rq-2")) != 0 {
 		t.Error("an interrupted request was answered")
 	}
+}
+
+// B079: the CLI's own session file has the same messages; it is nobody's second
+// reader. What comes from it is not told, so nothing is told twice.
+func TestBugTwoReaders(t *testing.T) {
+	data, err := os.ReadFile("testdata/bugs/B079-tworeaders.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, file, _ := strings.Cut(string(data), "# same turn in the session file")
+	s := start(t, adapters.Options{})
+	s.prompt("p")
+	for line := range strings.SplitSeq(stream, "\n") {
+		s.hear(line)
+		for line := range strings.SplitSeq(file, "\n") {
+			step, err := s.proto.Receive(s.now, adapters.Frame{Source: adapters.LogFile, Data: []byte(line)})
+			if err == nil {
+				t.Errorf("a line of the session file was understood: %s", line)
+			}
+			s.apply(step)
+		}
+	}
+	s.says(`
+		turn-start [p]
+		"only once please"
+		turn-end completed`)
 }
 
 // B098: usage is the result's, not the sum over the lines.
