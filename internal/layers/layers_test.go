@@ -32,6 +32,11 @@ var allowed = map[string][]string{
 	"internal/terminal": {"internal/proc", "internal/childenv"}, // commands get the agent's environment
 	"config":            {"internal/redact", "internal/slip"},   // what is shown has no secrets; a wrong key suggests the near one
 	"internal/proc":     {},
+	"relay/wire":        {"contract", "contract/session"},
+	"relay/peer":        {"relay/wire", "internal/jsonrpc", "internal/rawjson"}, // a connection knows no session
+	"relay/store":       {"relay/wire"},                                         // envelopes are bytes to it
+	"relay/server":      {"relay/wire", "relay/peer", "relay/gateway", "relay/store"},
+	"relay/uplink":      {"contract", "relay/wire", "relay/peer", "relay/gateway"}, // the daemon is a Source to it
 	"internal/jsonrpc":  {"internal/rawjson"},
 }
 
@@ -53,13 +58,19 @@ var forbidden = []struct{ pkg, dep, why string }{
 	{"contract", module + "adapters", "the contract knows no agent"},
 	{"permission", module + "host", "the mediator serves any host"},
 	{"journal", module + "host", "the journal serves any host"},
+	{"cmd/agenthost", "github.com/nats-io/nats-server/v2/server", "its start would take twice as long: the relay is a program of its own"},
+	{"cmd/agenthost", "github.com/prometheus/client_golang/prometheus", "its start would take longer: the relay is a program of its own"},
+	{"relay", module + "host", "a relay serves any host"},
+	{"client", module + "host", "a client is any program"},
 }
 
 // only says which package alone may import a module, and why.
 var only = []struct{ dep, pkg, why string }{
 	{"github.com/spf13/viper", "config", "viper has traps that one package knows"},
 	{"github.com/creack/pty", "internal/proc", "its master blocks unless it is made over"},
-	{"github.com/spf13/cobra", "cmd/agenthost", "flags are the command's"},
+	{"github.com/spf13/cobra", "cmd", "flags are the commands'"},
+	{"github.com/coder/websocket", "relay/peer", "frames, chunks and liveness are in one place"},
+	{"github.com/nats-io/nats.go/jetstream", "relay/store", "how things are stored is in one place"},
 	{"mvdan.cc/sh/v3/syntax", "permission", "shell parsing serves the policy"},
 }
 
