@@ -94,7 +94,8 @@ type cutter struct {
 	cuts atomic.Int64
 	wg   sync.WaitGroup
 	rand func(int64) int64
-	stop atomic.Bool // cut no more
+	stop atomic.Bool  // cut no more
+	up   atomic.Int64 // when not 0: the bytes that pass to the server, once
 
 	mu   sync.Mutex
 	open map[net.Conn]bool
@@ -141,7 +142,16 @@ func (c *cutter) accept() {
 		c.open[in], c.open[out] = true, true
 		c.mu.Unlock()
 		end := func() { _ = in.Close(); _ = out.Close() }
-		c.wg.Go(func() { defer end(); _, _ = io.Copy(out, in) })
+		c.wg.Go(func() {
+			defer end()
+			if n := c.up.Load(); n > 0 {
+				if _, err := io.CopyN(out, in, n); err == nil && c.up.CompareAndSwap(n, 0) {
+					c.cuts.Add(1)
+					return
+				}
+			}
+			_, _ = io.Copy(out, in)
+		})
 		c.wg.Go(func() {
 			defer end()
 			if c.stop.Load() {

@@ -104,12 +104,20 @@ func refusal(resp *http.Response, err error) error {
 	if resp == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return err
 	}
-	var e wire.Error
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if json.Unmarshal(body, &e) == nil && e.Code != "" {
-		return &e
+	if e := Refusal(resp); e != nil {
+		return e
 	}
 	return fmt.Errorf("no WebSocket there: the server answered %s", resp.Status)
+}
+
+// Refusal is the *wire.Error in the body of an answer, nil when it holds none.
+func Refusal(resp *http.Response) *wire.Error {
+	var e wire.Error
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil || json.Unmarshal(body, &e) != nil || e.Code == "" {
+		return nil
+	}
+	return &e
 }
 
 // Accept takes over a request that asks for a WebSocket. On an error it has answered
