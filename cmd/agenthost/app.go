@@ -98,10 +98,9 @@ in a journal, and lets a person decide what they may do.`,
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.SuggestionsMinimumDistance = 2
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.PersistentFlags().String("config", "", "configuration `FILE` (default $XDG_CONFIG_HOME/agenthost/config.yaml)")
 	root.AddCommand(
-		newRun(io), newAgents(io), newSessions(io), newValidate(io), newReplay(io),
+		newRun(io), newAgents(io), newDoctor(io), newSessions(io), newValidate(io), newReplay(io),
 		newPolicy(io), newGrants(io), newConfig(io), newDev(io), newVersion(io),
 	)
 	withExitCodes(root)

@@ -40,6 +40,7 @@ wrong go to standard error, and the exit code is 1.`,
 	}
 	addProfile(cmd, &profile)
 	cmd.Flags().StringVar(&agent, "agent", "", "`AGENT` whose translator to use (default: the transcript's)")
+	completeFlags(cmd, map[string]completer{"agent": completeAgents, "profile": oneOfThese("extended", "strict")})
 	return cmd
 }
 

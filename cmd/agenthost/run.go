@@ -68,6 +68,7 @@ installed, not logged in or would not start, 4 refused ask with --on-ask fail,
 	}
 	f.register(cmd)
 	helpInBrief(cmd, &f.helpAll, commonFlags())
+	completeRun(cmd)
 	return cmd
 }
 

@@ -144,6 +144,9 @@ func (r *Rule) warning() string {
 	return ""
 }
 
+// Tools are the canonical names that rules are about.
+func Tools() []string { return knownTools() }
+
 func knownTools() []string {
 	return []string{
 		"bash", "read", "write", "edit", "delete", "move", "list", "glob", "grep", "web-fetch", "web-search", "todo", "plan", "task",
