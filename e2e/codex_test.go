@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,7 @@ func eachCodex(t *testing.T, f func(t *testing.T, lab *agentlab.Lab, flags []str
 func TestCodexConversation(t *testing.T) {
 	eachCodex(t, func(t *testing.T, lab *agentlab.Lab, flags []string) {
 		config := filepath.Join(lab.Home, ".codex", "config.toml")
-		before := untrusted(t, config)
+		before := withoutProjects(t, config)
 		if err := os.WriteFile(filepath.Join(lab.Dir, "hello.txt"), []byte("one\ntwo\nthree\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -101,21 +102,6 @@ func TestCodexConversation(t *testing.T) {
 			t.Errorf("the user's configuration was changed: %v\n%s", err, after)
 		}
 	})
-}
-
-// untrusted takes the trust in the lab's directory out of Codex's configuration,
-// so that a session that writes it is seen.
-func untrusted(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.ReplaceAll(string(data), `trust_level = "trusted"`, `trust_level = "untrusted"`)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return text
 }
 
 // An abort in the middle of a command ends the turn, and the command with all it
@@ -303,28 +289,44 @@ func TestCodexSwitch(t *testing.T) {
 	noneLeft(t, lab)
 }
 
-// A message for the running turn is picked up in it.
-func TestCodexSteer(t *testing.T) {
+// What the modes and the sandbox let a command do, none of which is asked about: in
+// the sandbox nothing outside of the directory and no network; without it, which needs
+// the opt-in, both; and the sandbox can be put back.
+func TestCodexSandbox(t *testing.T) {
+	t.Parallel()
 	lab := agentlab.New(t)
-	s := start(t, lab, "codex", codexFlags("--allow", "bash(*)")...)
-	s.prompt(script("shell touch started; sleep 2", "text After the command.", "text After the steer."))
-	waitForFile(t, filepath.Join(lab.Dir, "started"))
-	s.send(contract.Text{Text: "please hurry", Steer: true})
-	if end := s.turnEnd(); end.Status != contract.TurnCompleted {
-		t.Errorf("turn-end = %+v", end)
+	outside := filepath.Join(lab.Home, "outside.txt")
+	host, port, _ := strings.Cut(strings.TrimPrefix(lab.Model.URL, "http://"), ":")
+	s := start(t, lab, "codex", codexFlags("--mode", "acceptEdits", "--allow-bypass", "--on-ask", "wait")...)
+	free := func(what string, want bool) {
+		t.Helper()
+		os.Remove(outside)
+		connect := fmt.Sprintf("shell echo x > %s; exec 3<>/dev/tcp/%s/%s && echo connected", outside, host, port)
+		s.prompt(script("shell touch "+strings.ReplaceAll(what, " ", "-"), connect, "text "+what+"."))
+		s.says(what + ".")
+		s.mu.Lock()
+		list := calls(s.envs)
+		s.mu.Unlock()
+		_, err := os.Stat(outside)
+		connected := strings.Contains(string(list[len(list)-1].end.Result.Output), "connected")
+		if wrote := err == nil; wrote != want || connected != want {
+			t.Errorf("%s: wrote outside %v, connected %v, want %v", what, wrote, connected, want)
+		}
+		if _, err := os.Stat(filepath.Join(lab.Dir, strings.ReplaceAll(what, " ", "-"))); err != nil {
+			t.Errorf("%s: a command in the directory: %v", what, err)
+		}
 	}
-	envs := s.finish(0)
-	if starts := events[contract.TurnStart](envs); len(starts) != 1 {
-		t.Errorf("%d turns, want one that has the steer in it", len(starts))
+	free("accepted edits", false)
+	s.send(contract.AgentConfigurationChanged{PermissionMode: contract.ModeBypassPermissions})
+	wait(s, func(ev contract.AgentConfigurationChanged) bool { return ev.PermissionMode == contract.ModeBypassPermissions })
+	free("bypassed", true)
+	on := true
+	s.send(contract.AgentConfigurationChanged{Sandbox: &on})
+	wait(s, func(ev contract.AgentConfigurationChanged) bool { return ev.Sandbox != nil && *ev.Sandbox })
+	free("boxed again", false)
+	if n := len(events[contract.PermissionRequest](s.finished(0))); n != 0 {
+		t.Errorf("%d asks, want none", n)
 	}
-	seen := false
-	for _, r := range lab.Model.Requests() {
-		seen = seen || strings.Contains(string(r.Body), "please hurry")
-	}
-	if !seen {
-		t.Error("the model did not get the steer")
-	}
-	noneLeft(t, lab)
 }
 
 // kill -9 of the agent and of agenthost: one end for each turn, nothing left.
