@@ -318,7 +318,9 @@ func TestCodexSandbox(t *testing.T) {
 	}
 	free("accepted edits", false)
 	s.send(contract.AgentConfigurationChanged{PermissionMode: contract.ModeBypassPermissions})
-	wait(s, func(ev contract.AgentConfigurationChanged) bool { return ev.PermissionMode == contract.ModeBypassPermissions })
+	wait(s, func(ev contract.AgentConfigurationChanged) bool {
+		return ev.PermissionMode == contract.ModeBypassPermissions
+	})
 	free("bypassed", true)
 	on := true
 	s.send(contract.AgentConfigurationChanged{Sandbox: &on})
