@@ -106,8 +106,8 @@ func TestClaudePlan(t *testing.T) {
 	ask, _ = wait[contract.PermissionRequest](s, nil)
 	s.decide(ask.Call, contract.AllowOnce)
 	change, env := wait[contract.AgentConfigurationChanged](s, nil)
-	if change.PermissionMode != contract.ModeDefault || env.Role != contract.RoleAgent {
-		t.Errorf("changed %+v by %s, want default by the agent", change, env.Role)
+	if change.PermissionMode != contract.ModeDefault || env.Role != contract.RoleUser {
+		t.Errorf("changed %+v by %s, want default by the user who approved", change, env.Role)
 	}
 	s.says("Off we go.")
 	s.finished(0)
