@@ -35,8 +35,6 @@ type fakeRelay struct {
 	base     map[string]int64 // position of the first line
 	meta     map[string]wire.Session
 	closed   []string
-	waiting  int // appends that are not answered
-	most     int // of waiting
 	inflight int
 	files    map[string]string
 	conn     *peer.Conn
