@@ -76,7 +76,7 @@ func (k key) of(c Config) any {
 		"limits.stop": c.Limits.Stop, "limits.quiet": c.Limits.Quiet, "limits.restarts": c.Limits.Restarts,
 		"serve.maxSessions": c.Serve.MaxSessions, "serve.idle": c.Serve.Idle, "serve.resume": c.Serve.Resume,
 		"serve.filesBytes": c.Serve.FilesBytes,
-		"relay.url": c.Relay.URL, "relay.tokenFile": c.Relay.TokenFile, "relay.profile": c.Relay.Profile,
+		"relay.url":        c.Relay.URL, "relay.tokenFile": c.Relay.TokenFile, "relay.profile": c.Relay.Profile,
 	}[k.path]
 }
 

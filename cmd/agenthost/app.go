@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -71,10 +72,19 @@ func run(args []string, io *streams) int {
 func mend(cmd *cobra.Command, args []string) string {
 	for _, arg := range args {
 		if near := cmd.SuggestionsFor(arg); len(near) > 0 && !cmd.HasParent() {
-			return "did you mean agenthost " + near[0] + "?"
+			return "did you mean agenthost " + nearest(near, arg) + "?"
 		}
 	}
 	return "see " + cmd.CommandPath() + " --help"
+}
+
+// nearest is the word that arg was probably meant to be, of those that are as near:
+// letters are swapped more often than left out.
+func nearest(words []string, arg string) string {
+	return slices.MinFunc(words, func(a, b string) int {
+		far := func(w string) int { return max(len(w)-len(arg), len(arg)-len(w)) }
+		return far(a) - far(b)
+	})
 }
 
 // newRoot builds the command tree.
@@ -102,7 +112,9 @@ in a journal, and lets a person decide what they may do.`,
 	root.AddCommand(
 		newRun(io), newAgents(io), newDoctor(io), newSessions(io), newValidate(io), newReplay(io),
 		newPolicy(io), newGrants(io), newConfig(io), newDev(io), newVersion(io),
+		newServe(io), newService(io),
 	)
+	root.AddCommand(newViewers(io)...)
 	withExitCodes(root)
 	return root
 }

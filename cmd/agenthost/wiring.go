@@ -44,11 +44,7 @@ func loadConfigFile(file string) (configuration, error) {
 
 // warnings are what a person should know of the config.
 func warnings(cfg configuration) []string {
-	list := cfg.Warnings[:len(cfg.Warnings):len(cfg.Warnings)]
-	if cfg.Relay.URL != "" {
-		list = append(list, "relay.url is set, but this version does not dial out to a relay yet")
-	}
-	return list
+	return cfg.Warnings
 }
 
 // prune removes sessions that are older than the config keeps them.
@@ -143,13 +139,17 @@ func applyConfig(hc *host.Config, cfg configuration) {
 		LineBytes: int(l.LineBytes), OutputBytes: int(l.OutputBytes), StderrBytes: int(l.StderrBytes), Start: l.Start,
 		Abort: l.Abort, Stop: l.Stop, Quiet: l.Quiet, Restarts: restarts(l.Restarts),
 	}
-	hc.Journal = journal.Options{
-		Sync:     map[string]journal.SyncPolicy{"off": journal.SyncOff, "always": journal.SyncAlways}[cfg.Journal.Sync],
-		Interval: cfg.Journal.Interval, SegmentBytes: cfg.Journal.SegmentBytes,
-	}
+	hc.Journal = journalOptions(cfg)
 	hc.Price = func(model string, u contract.Usage) (float64, bool) {
 		p, ok := cfg.Price(model)
 		return p.Cost(u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens), ok
+	}
+}
+
+func journalOptions(cfg configuration) journal.Options {
+	return journal.Options{
+		Sync:     map[string]journal.SyncPolicy{"off": journal.SyncOff, "always": journal.SyncAlways}[cfg.Journal.Sync],
+		Interval: cfg.Journal.Interval, SegmentBytes: cfg.Journal.SegmentBytes,
 	}
 }
 

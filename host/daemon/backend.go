@@ -3,8 +3,10 @@ package daemon
 import (
 	"context"
 	"encoding/json/jsontext"
+	"errors"
 	"iter"
 
+	"github.com/agenthost/agenthost/journal"
 	"github.com/agenthost/agenthost/relay/gateway"
 	"github.com/agenthost/agenthost/relay/wire"
 )
@@ -80,4 +82,22 @@ func (d *Daemon) push(p wire.SessionsParams, id string) (wire.SessionsPush, bool
 // Call implements gateway.Backend.
 func (d *Daemon) Call(ctx context.Context, caller wire.Caller, method string, params jsontext.Value) (jsontext.Value, error) {
 	return d.Do(ctx, caller, method, params)
+}
+
+// Sync returns when all that a session has said so far is on the disk. One that does
+// not run has been synced by its end.
+func (d *Daemon) Sync(_ context.Context, session string) error {
+	e := d.entry(session)
+	if e == nil {
+		return wire.Errorf(wire.CodeNotFound, "no session %q", session)
+	}
+	run := e.current()
+	if run == nil {
+		return nil
+	}
+	err := run.Journal().Sync()
+	if errors.Is(err, journal.ErrClosed) {
+		return nil // with all it has
+	}
+	return err
 }

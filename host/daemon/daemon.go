@@ -63,15 +63,13 @@ func Open(cfg Config) (*Daemon, error) {
 		cfg: cfg, log: cfg.Logger, lock: l, hub: newHub(), slots: make(chan struct{}, cfg.Limits.Sessions),
 		sessions: map[string]*entry{},
 	}
+	d.ctx, d.cancel = context.WithCancel(context.Background())
 	if err := d.begin(machine); err != nil {
+		d.cancel()
 		l.release()
 		return nil, err
 	}
-	d.ctx, d.cancel = context.WithCancel(context.Background())
 	d.wg.Go(d.tend)
-	if cfg.Resume {
-		d.wg.Go(d.resumeAll)
-	}
 	return d, nil
 }
 
@@ -98,7 +96,7 @@ func (d *Daemon) begin(m Machine) error {
 	if d.files, err = openFiles(filepath.Join(d.cfg.StateDir, "files"), d.cfg.Limits.FilesBytes); err != nil {
 		return err
 	}
-	return d.scan()
+	return d.takeUp(d.cfg.Resume)
 }
 
 // hostOf is what is told of this host. Its id is made once for a state directory.
@@ -118,9 +116,12 @@ func hostOf(cfg Config, m Machine) (wire.Host, error) {
 	return h, replace(path, []byte(h.ID+"\n"), true)
 }
 
-// scan takes up the sessions of the state directory that are not known yet. Those
-// that do not run are settled.
-func (d *Daemon) scan() error {
+// scan takes up the sessions of the state directory that are not known yet.
+func (d *Daemon) scan() error { return d.takeUp(false) }
+
+// takeUp is scan that starts, with again, the agents that ran when the host ended.
+// All others are settled.
+func (d *Daemon) takeUp(again bool) error {
 	all, err := host.List(d.cfg.StateDir)
 	if err != nil {
 		return err
@@ -143,10 +144,7 @@ func (d *Daemon) scan() error {
 		at <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-at }()
-			if err := e.settle(); err != nil {
-				d.log.Error("ending what a crash left open", "session", e.id, "err", err)
-			}
-			e.publish()
+			e.recover(again)
 		})
 	}
 	wg.Wait()
@@ -156,19 +154,24 @@ func (d *Daemon) scan() error {
 // scanAtOnce is how many journals are read at once at the start.
 const scanAtOnce = 4
 
-// resumeAll starts the agents again that ran when the host ended.
-func (d *Daemon) resumeAll() {
-	for _, e := range d.list() {
-		e.mu.Lock()
-		again := e.rec.Ran && !e.rec.Archived && !e.foreign
-		e.mu.Unlock()
-		if !again || d.ctx.Err() != nil {
-			continue
+// recover brings a session into order that was left by another run of the host.
+func (e *entry) recover(again bool) {
+	e.mu.Lock()
+	ran := e.rec.Ran && !e.rec.Archived
+	e.requeue = again && ran
+	e.mu.Unlock()
+	if again && ran {
+		// Its start ends what is open, and takes up the prompts that waited.
+		_, err := e.ensure(e.d.ctx, wire.Caller{})
+		if err == nil {
+			return
 		}
-		if _, err := e.ensure(d.ctx, wire.Caller{}); err != nil {
-			d.log.Warn("starting an agent again", "session", e.id, "err", err)
-		}
+		e.d.log.Warn("starting an agent again", "session", e.id, "err", err)
 	}
+	if err := e.settle(); err != nil {
+		e.d.log.Error("ending what a crash left open", "session", e.id, "err", err)
+	}
+	e.publish()
 }
 
 // Host is this host.

@@ -182,6 +182,10 @@ func TestCrash(t *testing.T) {
 	for _, id := range []string{hangs.ID, asks.ID} {
 		r.until(id, func(s wire.Session) bool { return s.State == wire.StateRunning })
 	}
+	r.until(hangs.ID, idle) // what waited is done
+	if got := r.words(hangs.ID); !slices.Contains(got, "agent:waits") {
+		t.Errorf("the prompt that waited is lost: %q", got)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.argv) != 2 {
@@ -283,12 +287,18 @@ func TestControl(t *testing.T) {
 		}
 	}
 	must[wire.SessionResult](w, wire.SessionStop, wire.StopParams{Session: s.ID})
-	if c := take(here); c == nil || c.ClientType != contract.ClientCLI {
+	if c := take(at); c == nil || c.ClientType != contract.ClientCLI {
 		t.Errorf("control is %+v, want the command line's", c)
 	}
 	equal(t, w.words(s.ID)[4:], "control:phone:p1", "control:cli:me")
 	_, err := do[wire.SessionResult](w, here, wire.SessionControl, wire.ControlParams{Session: s.ID, ClientType: "robot"})
 	w.code(err, wire.CodeInvalid)
+	// Who spawns a session has it.
+	res, err := do[wire.SessionResult](w, phone, wire.SessionSpawn, wire.SpawnParams{Agent: "fake", Dir: w.work})
+	if err != nil || res.Session.Control == nil || res.Session.Control.TokenID != "p1" {
+		t.Errorf("the new session is %+v, %v; want control with the phone", res.Session, err)
+	}
+	equal(t, w.words(res.Session.ID), "control:phone:p1")
 }
 
 // TestAbort: the turn ends; without one, or with nothing that runs, nothing happens.

@@ -45,6 +45,8 @@ type entry struct {
 	version int64
 	told    []byte
 	viewers int
+	// requeue: the next start takes up the prompts that the last run left waiting.
+	requeue bool
 	// moved is closed when the summary moves on, or the run ends; nil when nobody
 	// waits for it.
 	moved chan struct{}

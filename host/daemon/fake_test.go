@@ -281,7 +281,12 @@ func newWorld(t *testing.T, configure func(*Config)) *world {
 	return w
 }
 
-var here = wire.Caller{Scope: wire.ScopeAdmin, Local: true, ClientType: contract.ClientCLI, TokenID: "me"}
+// here is a program on this machine that is no client of any kind; at is a person at
+// a terminal.
+var (
+	here = wire.Caller{Scope: wire.ScopeAdmin, Local: true, TokenID: "me"}
+	at   = wire.Caller{Scope: wire.ScopeAdmin, Local: true, ClientType: contract.ClientCLI, TokenID: "me"}
+)
 
 // do runs a command and decodes its result.
 func do[R any](w *world, caller wire.Caller, method string, params any) (R, error) {

@@ -154,6 +154,9 @@ func (e *entry) launch(ctx context.Context, req Request) (run *host.Session, don
 	hc := p.Host
 	hc.ID, hc.StateDir, hc.Mediator, hc.Changed = e.id, e.d.cfg.StateDir, e.d.cfg.Mediator, func() { e.d.poke(e) }
 	hc.Title = req.Spawn.Title
+	e.mu.Lock()
+	hc.Requeue, e.requeue = e.requeue, false
+	e.mu.Unlock()
 	if hc.Logger == nil {
 		hc.Logger = e.d.log
 	}

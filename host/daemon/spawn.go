@@ -34,6 +34,12 @@ func (d *Daemon) spawn(ctx context.Context, caller wire.Caller, p wire.SpawnPara
 	if err != nil {
 		return wire.SessionResult{}, err
 	}
+	if fresh && caller.ClientType != "" {
+		ev := contract.SessionControlChanged{ClientType: caller.ClientType, TokenID: caller.TokenID}
+		if err := e.write(ctx, user(derivedID("control", id), ev)); err != nil {
+			return wire.SessionResult{}, err
+		}
+	}
 	if p.Prompt != nil && (fresh || p.ID != "") {
 		if err := d.firstPrompt(ctx, caller, id, *p.Prompt); err != nil {
 			return wire.SessionResult{}, err

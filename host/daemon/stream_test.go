@@ -158,10 +158,12 @@ func TestDeltas(t *testing.T) {
 	w := newWorld(t, nil)
 	s := w.start("")
 	r := w.read(s.ID, 0)
-	w.until(s.ID, func(s wire.Session) bool { return s.Native != "" })
+	w.send(s.ID, "first")
+	r.want("user:first", "turn-start", "agent:first", "turn-end:completed") // it watches now
+	r.lives = nil
 	w.send(s.ID, "word")
 	r.want("user:word", "turn-start", "agent:word")
-	if len(r.lives) != 1 || r.lives[0].Delta == nil || r.lives[0].Delta.Text != "word" || r.lives[0].Delta.At != 2 {
+	if len(r.lives) != 1 || r.lives[0].Delta == nil || r.lives[0].Delta.Text != "word" || r.lives[0].Delta.At != 6 {
 		t.Errorf("the deltas are %+v", r.lives)
 	}
 }
