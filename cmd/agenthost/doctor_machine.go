@@ -56,7 +56,7 @@ const (
 
 func checkDisk(dir string) finding {
 	f := finding{Check: "disk", Status: healthy, Detail: "the room is not known on " + platform()}
-	left, known := room(nearest(dir))
+	left, known := room(existing(dir))
 	if !known {
 		return f
 	}
@@ -70,8 +70,8 @@ func checkDisk(dir string) finding {
 	return f
 }
 
-// nearest is dir, or the directory above it that is there.
-func nearest(dir string) string {
+// existing is dir, or the directory above it that is there.
+func existing(dir string) string {
 	for {
 		if _, err := os.Stat(dir); err == nil || dir == filepath.Dir(dir) {
 			return dir
