@@ -72,15 +72,15 @@ func run(args []string, io *streams) int {
 func mend(cmd *cobra.Command, args []string) string {
 	for _, arg := range args {
 		if near := cmd.SuggestionsFor(arg); len(near) > 0 && !cmd.HasParent() {
-			return "did you mean agenthost " + nearest(near, arg) + "?"
+			return "did you mean agenthost " + meant(near, arg) + "?"
 		}
 	}
 	return "see " + cmd.CommandPath() + " --help"
 }
 
-// nearest is the word that arg was probably meant to be, of those that are as near:
+// meant is the word that arg was probably meant to be, of those that are as near:
 // letters are swapped more often than left out.
-func nearest(words []string, arg string) string {
+func meant(words []string, arg string) string {
 	return slices.MinFunc(words, func(a, b string) int {
 		far := func(w string) int { return max(len(w)-len(arg), len(arg)-len(w)) }
 		return far(a) - far(b)
