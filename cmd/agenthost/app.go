@@ -47,7 +47,7 @@ func usage(mend, format string, args ...any) error {
 
 // run executes one command line and returns the exit code.
 func run(args []string, io *streams) int {
-	root := newRoot(io)
+	root := newTree(args, io)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
 	if err == nil {
@@ -87,8 +87,36 @@ func meant(words []string, arg string) string {
 	})
 }
 
-// newRoot builds the command tree.
+// newTree builds as much of the command tree as the command line needs. A command that
+// comes first needs no other; to make them all, with their flags and completions, takes
+// as long as everything else that `agenthost version` does.
+func newTree(args []string, io *streams) *cobra.Command {
+	alone := map[string]func(*streams) *cobra.Command{"run": newRun, "version": newVersion}
+	if len(args) == 0 || alone[args[0]] == nil {
+		return newRoot(io)
+	}
+	root := newTrunk(io)
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(alone[args[0]](io))
+	withExitCodes(root)
+	return root
+}
+
+// newRoot builds the whole command tree.
 func newRoot(io *streams) *cobra.Command {
+	root := newTrunk(io)
+	root.AddCommand(
+		newRun(io), newAgents(io), newDoctor(io), newSessions(io), newValidate(io), newReplay(io),
+		newPolicy(io), newGrants(io), newConfig(io), newDev(io), newVersion(io),
+		newServe(io), newService(io),
+	)
+	root.AddCommand(newViewers(io)...)
+	withExitCodes(root)
+	return root
+}
+
+// newTrunk is the command that the others stand below.
+func newTrunk(io *streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "agenthost",
 		Short: "Run coding agents as one stream that can be followed, approved and resumed",
@@ -109,13 +137,6 @@ in a journal, and lets a person decide what they may do.`,
 	root.SetErr(io.err)
 	root.SuggestionsMinimumDistance = 2
 	root.PersistentFlags().String("config", "", "configuration `FILE` (default $XDG_CONFIG_HOME/agenthost/config.yaml)")
-	root.AddCommand(
-		newRun(io), newAgents(io), newDoctor(io), newSessions(io), newValidate(io), newReplay(io),
-		newPolicy(io), newGrants(io), newConfig(io), newDev(io), newVersion(io),
-		newServe(io), newService(io),
-	)
-	root.AddCommand(newViewers(io)...)
-	withExitCodes(root)
 	return root
 }
 
