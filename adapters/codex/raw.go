@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agenthost/agenthost/adapters/present"
 	"github.com/agenthost/agenthost/contract"
@@ -157,7 +158,10 @@ func rawText(output rawjson.Value) string {
 	return text
 }
 
-var exited = regexp.MustCompile(`(?m)^(?:Process exited with code|Exit code:) (-?[0-9]+)`)
+// exited is compiled when it is needed: most runs of this program never do.
+var exited = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:Process exited with code|Exit code:) (-?[0-9]+)`)
+})
 
 // refused reports whether an output says that the call was not carried out.
 func refused(text string) bool {
@@ -174,7 +178,7 @@ func rawOutcome(name string, output rawjson.Value) *contract.ToolResult {
 	if text != "" {
 		r.Output = quote(text)
 	}
-	if m := exited.FindStringSubmatch(text); m != nil && m[1] != "0" {
+	if m := exited().FindStringSubmatch(text); m != nil && m[1] != "0" {
 		r.Status, r.Error = contract.ToolError, fmt.Sprintf("exit code %s", m[1])
 		return r
 	}

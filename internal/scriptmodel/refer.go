@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // reference is $(NAME) in the arguments of a call, with the quotes around it when
 // it is a whole string.
-var reference = regexp.MustCompile(`"\$\([A-Za-z0-9_]+\)"|\$\([A-Za-z0-9_]+\)`)
+var reference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"\$\([A-Za-z0-9_]+\)"|\$\([A-Za-z0-9_]+\)`)
+})
 
 // refer returns the step with the references in the arguments of its calls
 // replaced by what the tool results of the conversation say.
@@ -21,13 +24,13 @@ func (s step) refer(r *request) (step, error) {
 		}
 		last := len(a.words) - 1
 		var missing error
-		args := reference.ReplaceAllStringFunc(a.words[last], func(ref string) string {
+		args := reference().ReplaceAllStringFunc(a.words[last], func(ref string) string {
 			value, ok := r.told(strings.Trim(ref, `"$()`))
 			switch {
 			case !ok:
 				missing = fmt.Errorf("no tool result says %s", ref)
 				return ref
-			case ref[0] == '"' && !number.MatchString(value):
+			case ref[0] == '"' && !number().MatchString(value):
 				return `"` + value + `"`
 			}
 			return value
@@ -40,7 +43,7 @@ func (s step) refer(r *request) (step, error) {
 	return out, nil
 }
 
-var number = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
+var number = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(0|[1-9][0-9]*)$`) })
 
 // told is the word that follows name in the newest tool result that holds it: the
 // value of a JSON member, or what stands behind it in a sentence. Underscores stand
