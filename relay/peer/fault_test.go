@@ -262,9 +262,9 @@ func TestBadFrames(t *testing.T) {
 func TestReadLimit(t *testing.T) {
 	c, serverEnd := socketPair(t, Options{}, Options{}, echo)
 	clientEnd := serve(t, c, echo)
-	for _, n := range []int{40_000, 2 << 20, 5 << 20} {
+	for _, n := range []int{40_000, 2 << 20} {
 		var back string
-		if err := c.Call(t.Context(), "echo", strings.Repeat("\"", n), &back); err != nil || len(back) != n {
+		if err := c.Call(t.Context(), "echo", strings.Repeat("y\"", n/2), &back); err != nil || len(back) != n {
 			t.Errorf("%d bytes: %d back, %v", n, len(back), err)
 		}
 	}

@@ -132,7 +132,7 @@ func TestOrder(t *testing.T) {
 	for i := range 40 {
 		p := wire.SendParams{ID: fmt.Sprint(i)}
 		if i%5 == 0 {
-			p.Text = strings.Repeat("long ", 200_000)
+			p.Text = strings.Repeat("long ", 60_000)
 		}
 		if i%2 == 0 {
 			if err := a.Notify(t.Context(), "n", p); err != nil {
