@@ -12,7 +12,6 @@ import (
 
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/agentlab"
-	"github.com/agenthost/agenthost/internal/scriptmodel"
 )
 
 // real is what the tests know of a real agent.
@@ -264,24 +263,32 @@ func (s *session) peekEnd() (contract.TurnEnd, bool) {
 	return contract.TurnEnd{}, false
 }
 
-// A wrong key is said to be one, with its own exit code.
+// A wrong key is said to be one, with its own exit code. opencode is the agent that
+// retries without a word what may pass, like a 429: the silence is told, and a
+// person can stop it.
 func TestNotLoggedIn(t *testing.T) {
 	each(t, func(t *testing.T, a real, lab *agentlab.Lab) {
-		s := start(t, lab, a.name, a.flags...)
-		s.prompt(script("error 401 bad key"))
+		flags := a.flags
 		if a.name == "opencode" {
-			// It retries a 401 for minutes without a word; a person can stop that.
-			s.next("turn-start", func(e contract.Envelope) bool { _, ok := e.Event.(contract.TurnStart); return ok })
-			if _, err := lab.Model.Await(t.Context(), func(r scriptmodel.Request) bool { return r.Status == 401 }); err != nil {
+			file := filepath.Join(lab.Home, "silence.yaml")
+			if err := os.WriteFile(file, []byte("limits: {stall: 2s}\n"), 0o600); err != nil {
 				t.Fatal(err)
+			}
+			flags = append(flags, "--config", file)
+		}
+		s := start(t, lab, a.name, flags...)
+		if a.name == "opencode" {
+			s.prompt(script("error 429 slow down"))
+			note, _ := wait(s, func(ev contract.Service) bool { return strings.Contains(ev.Text, "No word from opencode") })
+			if note.Kind != contract.ServiceNotice {
+				t.Errorf("the silence is told as %+v, want a notice", note)
 			}
 			s.send(contract.Abort{})
 			if end := s.turnEnd(); end.Status != contract.TurnCancelled {
 				t.Errorf("turn-end = %+v, want cancelled", end)
 			}
-			s.finish(0)
-			return
 		}
+		s.prompt(script("error 401 Incorrect API key provided"))
 		end := s.turnEnd()
 		if end.Status != contract.TurnFailed || end.Error == nil || end.Error.Code != contract.CodeAuthRequired {
 			t.Errorf("turn-end = %+v %+v, want auth-required", end, end.Error)

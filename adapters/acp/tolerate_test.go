@@ -181,9 +181,11 @@ func callsWithoutState(t *testing.T) {
 	b.update(`{"sessionUpdate":"tool_call_update","toolCallId":"a","status":"completed"}`)
 	b.update(`{"sessionUpdate":"tool_call","toolCallId":"b","title":"ls","kind":"execute","status":"pending","rawInput":{"command":"ls"}}`)
 	b.update(`{"sessionUpdate":"tool_call","toolCallId":"c","kind":"read","status":"pending","rawInput":{}}`)
+	b.update(`{"sessionUpdate":"tool_call","toolCallId":"d","kind":"execute","title":"Where","status":"pending"}`)
+	b.update(`{"sessionUpdate":"tool_call_update","toolCallId":"d","kind":null,"title":null,"status":"in_progress","rawInput":{"command":"pwd"}}`)
 	b.result(b.last("session/prompt"), `{"stopReason":"end_turn"}`)
 	b.update(`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}`)
-	b.want(`turn-start p1 | start a other {} | end a completed | start b bash {"command":"ls"} | end b | start c read {} | end c | turn-end completed`)
+	b.want(`turn-start p1 | start a other {} | end a completed | start b bash {"command":"ls"} | start d bash {"command":"pwd"} | end b | start c read {} | end c | end d | turn-end completed`)
 }
 
 func cancelEndsAnyhow(t *testing.T) {
@@ -192,6 +194,7 @@ func cancelEndsAnyhow(t *testing.T) {
 		"end_turn":  func(b *bench, m jsonrpc.Message) { b.result(m, `{"stopReason":"end_turn"}`) },
 		"error":     func(b *bench, m jsonrpc.Message) { b.fail(m, `{"code":-32603,"message":"Request was aborted."}`) },
 		"null":      func(b *bench, m jsonrpc.Message) { b.result(m, `null`) },
+		"limit":     func(b *bench, m jsonrpc.Message) { b.result(m, `{"stopReason":"max_tokens"}`) },
 	} {
 		b := plain(t)
 		b.prompt()
@@ -208,6 +211,11 @@ func cancelEndsAnyhow(t *testing.T) {
 			t.Errorf("answer %s: %d session/cancel, want 1", name, n)
 		}
 	}
+	b := plain(t)
+	b.prompt()
+	b.submit(adapters.Abort{})
+	b.exit(adapters.ExitStatus{Code: 1})
+	b.want("turn-start p1 | turn-end cancelled")
 }
 
 func cancelNeverEnds(t *testing.T) {
@@ -267,18 +275,25 @@ func askCrossesCancel(t *testing.T) {
 func unknownThings(t *testing.T) {
 	b := plain(t)
 	b.prompt()
+	if b.update(`{"sessionUpdate":"hologram","x":1}`); len(b.errs) != 1 {
+		t.Errorf("an unknown kind of update: %v, want an error that is counted", b.errs)
+	}
 	for _, u := range []string{
-		`{"sessionUpdate":"hologram","x":1}`, `{"sessionUpdate":5}`, `{}`, `"text"`, `null`,
+		`{"sessionUpdate":5}`, `{}`, `"text"`, `null`,
 		`{"sessionUpdate":"agent_message_chunk","content":{"type":"hologram"}}`,
 		`{"sessionUpdate":"agent_message_chunk","content":null}`,
 		`{"sessionUpdate":"agent_message_chunk","content":[{"type":"text","text":"x"}]}`,
 		`{"sessionUpdate":"config_option_update","configOptions":[{"id":"x","type":"dial","category":"colour","currentValue":7}]}`,
+		`{"sessionUpdate":"config_option_update","configOptions":[{"id":"y","type":"select","category":"colour","currentValue":"red","options":[]}]}`,
 		`{"sessionUpdate":"tool_call","toolCallId":7}`,
 		`{"sessionUpdate":"plan","entries":{"a":1}}`,
 	} {
 		b.update(u)
 	}
 	b.update(`{"sessionUpdate":"tool_call","toolCallId":"t","kind":"teleport","status":"warming_up","title":"Beam","rawInput":[1,2]}`)
+	if len(b.calls) != 1 {
+		t.Errorf("open calls %v, want one: an unknown state is no end", b.calls)
+	}
 	b.update(`{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"smell"}],"rawOutput":{"odd":1}}`)
 	b.request("1", "session/request_permission", permission("p", "maybe=allow_sometimes", "no=reject_once"))
 	b.answer(contract.AllowOnce)
@@ -376,7 +391,7 @@ func usageOfAnyShape(t *testing.T) {
 		b.result(b.last("session/prompt"), answer)
 		end := b.drafts[len(b.drafts)-1].Event.(contract.TurnEnd)
 		got, _ := json.Marshal(usageJSON(end.Usage))
-		if string(got) != want || end.Status != contract.TurnCompleted {
+		if string(got) != want || end.Status != contract.TurnCompleted || b.story() != "turn-start p1 | turn-end completed" {
 			t.Errorf("%s: usage %s, status %s, want %s", answer, got, end.Status, want)
 		}
 	}
@@ -476,7 +491,10 @@ func notOffered(t *testing.T) {
 func neverAnswered(t *testing.T) {
 	b := newBench(t, fake, adapters.Options{})
 	b.submit(adapters.Open{ID: "open"})
-	b.advance(InitializeWait)
+	if b.advance(time.Minute); len(b.done) > 0 {
+		t.Errorf("given up after a minute: %+v; under load a start took half of that", b.done)
+	}
+	b.advance(InitializeWait - time.Minute)
 	if o := b.done; len(o) != 1 || o[0].Err == nil || o[0].Err.Code != contract.CodeStartFailed {
 		t.Errorf("initialize unanswered: %+v, want start-failed", o)
 	}

@@ -146,6 +146,19 @@ func TestCostOfEarlierSession(t *testing.T) {
 	}
 }
 
+// TestUsageHandedOver: zeros mean that another prompt's answer has the counts.
+func TestUsageHandedOver(t *testing.T) {
+	b := openBench(t, opencode(), adapters.Options{}, `{"protocolVersion":1}`, `{"sessionId":"s"}`)
+	b.prompt()
+	first := b.last("session/prompt")
+	b.submit(adapters.Steer{ID: "st", Text: "left"})
+	b.result(b.last("session/prompt"), `{"stopReason":"end_turn","usage":{"inputTokens":100,"outputTokens":7,"totalTokens":107}}`)
+	b.result(first, `{"stopReason":"end_turn","usage":{"inputTokens":0,"outputTokens":0,"totalTokens":0}}`)
+	if got := endUsage(b); got != `{"inputTokens":100,"outputTokens":7}` {
+		t.Errorf("usage %s, want that of the answer which has it", got)
+	}
+}
+
 // TestModelThatAnswered: the model that did most of the turn, however its tokens are
 // counted, and by its own name.
 func TestModelThatAnswered(t *testing.T) {
