@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/agentlab"
 )
 
 // What Codex asks people, in every way it has.
 
-// mcpLab writes what the fake MCP server "lab" plays and returns the arguments that
-// make Codex start it.
-func mcpLab(t *testing.T, lab *agentlab.Lab, script string) []string {
+// mcpScript writes what the fake MCP server "lab" plays.
+func mcpScript(t *testing.T, lab *agentlab.Lab, script string) string {
 	t.Helper()
 	path := filepath.Join(lab.Home, "server.txt")
 	head := `? method=initialize as I
@@ -27,7 +27,7 @@ func mcpLab(t *testing.T, lab *agentlab.Lab, script string) []string {
 	if err := os.WriteFile(path, []byte(head+script+"! hold\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return []string{"-c", fmt.Sprintf("mcp_servers.lab={command=%q,args=[],env={%s=%q}}", os.Args[0], playEnv, path)}
+	return path
 }
 
 // asked waits for the next ask and checks which tool it is about.
@@ -46,7 +46,7 @@ func (s *session) asked(tool string) contract.PermissionRequest {
 func TestCodexAsks(t *testing.T) {
 	t.Parallel()
 	lab := agentlab.New(t)
-	args := mcpLab(t, lab, `? method=tools/call params.name="look" as A within 90000
+	server := mcpScript(t, lab, `? method=tools/call params.name="look" as A within 90000
 < {"jsonrpc":"2.0","id":${A.id},"result":{"content":[{"type":"text","text":"I see"}]}}
 ? method=tools/call params.name="order" as C within 90000
 < {"jsonrpc":"2.0","id":77,"method":"elicitation/create","params":{"message":"How many?","requestedSchema":{"type":"object","properties":{"count":{"type":"integer"},"gift":{"type":"boolean"}},"required":["count"]}}}
@@ -57,8 +57,8 @@ func TestCodexAsks(t *testing.T) {
 ? id=78 result.action="decline" as F within 90000
 < {"jsonrpc":"2.0","id":${D.id},"result":{"isError":true,"content":[{"type":"text","text":"not ordered"}]}}
 `)
-	more := append([]string{"--on-ask", "wait", "--", "-c", "features.request_permissions_tool=true"}, args...)
-	s := start(t, lab, "codex", codexFlags(more...)...)
+	s := start(t, lab, "codex", codexFlags("--on-ask", "wait", "--", "-c", "features.request_permissions_tool=true",
+		"-c", fmt.Sprintf("mcp_servers.lab={command=%q,args=[],env={%s=%q}}", os.Args[0], playEnv, server))...)
 
 	look := s.one(s.turn(script("mcp lab look", "text Looked.")), "mcp/lab/look", contract.ToolCompleted)
 	if string(look.end.Result.Output) != `"I see"` {
@@ -93,6 +93,39 @@ func TestCodexAsks(t *testing.T) {
 	codexPermissions(s)
 	codexQuestions(s)
 	s.finished(0)
+}
+
+// The MCP servers of a session reach Codex over the protocol, in no configuration and
+// on no command line; one that does not start is told.
+func TestCodexServers(t *testing.T) {
+	t.Parallel()
+	lab := agentlab.New(t)
+	cfg := codexConfig()
+	cfg.Options.MCPServers = []adapters.MCPServer{
+		{Name: "lab", Transport: "stdio", Command: os.Args[0], Env: []adapters.Pair{{Name: playEnv, Value: mcpScript(t, lab, `? method=tools/call params.name="look" as A within 90000
+< {"jsonrpc":"2.0","id":${A.id},"result":{"content":[{"type":"text","text":"I see"}]}}
+`)}}},
+		{Name: "broken", Transport: "stdio", Command: filepath.Join(lab.Home, "no-such-server")},
+	}
+	s := hosted(t, lab, cfg)
+	wait(s, func(ev contract.Service) bool {
+		return ev.Kind == contract.ServiceError && strings.Contains(ev.Text, "broken")
+	})
+	look := s.one(s.turn(script("mcp lab look", "text Looked.")), "mcp/lab/look", contract.ToolCompleted)
+	if string(look.end.Result.Output) != `"I see"` {
+		t.Errorf("output = %s", look.end.Result.Output)
+	}
+	all, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if strings.Contains(strings.Join(p.Args, " "), "mcp_servers") {
+			t.Errorf("the servers are on a command line: %v", p)
+		}
+	}
+	s.stop()
+	noneLeft(t, lab)
 }
 
 // codexPermissions wants more permissions twice: granted as asked for, and not.

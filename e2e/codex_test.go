@@ -24,7 +24,10 @@ func codexModels() []string { return []string{"gpt-5.5", "gpt-6.2-sol"} }
 
 func eachCodex(t *testing.T, f func(t *testing.T, lab *agentlab.Lab, flags []string)) {
 	for _, model := range codexModels() {
-		t.Run(model, func(t *testing.T) { f(t, agentlab.New(t), codexFlags("--model", model)) })
+		t.Run(model, func(t *testing.T) {
+			t.Parallel()
+			f(t, agentlab.New(t), codexFlags("--model", model))
+		})
 	}
 }
 
@@ -160,6 +163,7 @@ func waitABit(t *testing.T) {
 
 // An abort while an ask is open settles the ask.
 func TestCodexAbortWhileAsking(t *testing.T) {
+	t.Parallel()
 	lab := agentlab.New(t)
 	s := start(t, lab, "codex", codexFlags("--on-ask", "wait")...)
 	s.prompt(script("shell touch no.txt", "text Never said."))
@@ -184,6 +188,7 @@ func TestCodexAbortWhileAsking(t *testing.T) {
 // Errors of the model's service are failed turns with a code, and the next prompt
 // works. A service that comes back in time is no error.
 func TestCodexModelErrors(t *testing.T) {
+	t.Parallel()
 	lab := agentlab.New(t)
 	s := start(t, lab, "codex", codexFlags()...)
 	s.prompt(script("error once 503 overloaded", "text It came back."))
@@ -251,6 +256,7 @@ func TestCodexResume(t *testing.T) {
 // The mode and the model can be changed while a session runs; Codex confirms it,
 // and the mode decides what is asked.
 func TestCodexSwitch(t *testing.T) {
+	t.Parallel()
 	lab := agentlab.New(t)
 	s := start(t, lab, "codex", codexFlags("--on-ask", "wait")...)
 	s.prompt(script("text One."))
@@ -333,6 +339,7 @@ func TestCodexSandbox(t *testing.T) {
 
 // kill -9 of the agent and of agenthost: one end for each turn, nothing left.
 func TestCodexKilled(t *testing.T) {
+	t.Parallel()
 	lab := agentlab.New(t)
 	s := start(t, lab, "codex", codexFlags("--allow", "bash(*)")...)
 	s.prompt(script("shell touch started; sleep 654", "text Never said."))
