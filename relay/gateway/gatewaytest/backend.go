@@ -62,6 +62,7 @@ type state struct {
 	sent    map[string]bool
 	failed  error
 	removed bool
+	read    wire.Position
 }
 
 // passing is a live item or new metadata, and the position before which it came.
@@ -208,6 +209,13 @@ func (b *Backend) Fail(id string, err error) {
 	defer b.mu.Unlock()
 	b.must(id).failed = err
 	b.wake()
+}
+
+// Read is how far any stream of a session has been read.
+func (b *Backend) Read(id string) wire.Position {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.must(id).read
 }
 
 // SetOnline says whether the host is there. Commands to one that is not are
@@ -393,6 +401,7 @@ func (r *reader) next() (item *gateway.Item, wait <-chan struct{}, err error) {
 		return &r.st.passing[r.passed-1].item, nil, nil
 	case r.at < wire.Position(len(r.st.lines)):
 		r.at++
+		r.st.read = max(r.st.read, r.at)
 		return &gateway.Item{Position: r.at - 1, Line: r.st.lines[r.at-1]}, nil, nil
 	}
 	return nil, r.b.changed, nil
