@@ -190,6 +190,9 @@ func indexTools(list []*Rule) toolIndex {
 				x.byTool[tool] = append(x.byTool[tool], r)
 			}
 		}
+		if len(r.paths) > 0 && !r.any {
+			x.byTool[anyFile] = append(x.byTool[anyFile], r)
+		}
 		if r.tool == "mcp" || r.tool == "*" {
 			x.mcp = append(x.mcp, r)
 		}
@@ -204,7 +207,7 @@ func (x *toolIndex) about(tool string) []*Rule {
 	if strings.HasPrefix(tool, "mcp/") {
 		return x.mcp
 	}
-	if list, ok := x.byTool[tool]; ok {
+	if list, ok := x.byTool[tool]; ok || tool == anyFile {
 		return list
 	}
 	return x.other

@@ -300,3 +300,19 @@ func TestCommandsThatFetch(t *testing.T) {
 		}
 	}
 }
+
+// A rule for every use of a tool says nothing about programs that nobody knows; one
+// for certain files does.
+func TestUnknownPrograms(t *testing.T) {
+	p, err := FromFlags(Flags{Allow: []string{"bash(frob *, cat *)"}, Deny: []string{"read", "edit(**/.env)", "list(/etc/**)"}, Ask: []string{"read(**/*.key)"}}, testEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cmd, want := range map[string]Verdict{
+		"frob x": Allow, "frob .env": Ask, "frob --out=.env": Ask, "frob -o.env": Ask, "frob a.key": Ask, "frob": Allow, "frob /etc/x": Ask, "cat x": Deny,
+	} {
+		if got := p.Judge(p.Analyse(command(t, cmd)), contract.ModeDefault); got.Verdict != want {
+			t.Errorf("%q = %s, want %s\n%s", cmd, got.Verdict, want, text(got))
+		}
+	}
+}
