@@ -73,6 +73,9 @@ func (p *Protocol) op(c adapters.Op) error {
 		}
 		p.pass(c, "session/delete", other)
 	case "fork":
+		if params.Get("at").Given() || params.Get("to").Given() {
+			return fmt.Errorf("%s branches off the end of a session only: %w", p.name(), adapters.ErrUnsupported)
+		}
 		return p.forkOp(c)
 	case "rewind":
 		return p.rewind(c, params.Get("to").Text())

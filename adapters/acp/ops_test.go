@@ -74,6 +74,12 @@ func TestOpsRefused(t *testing.T) {
 			t.Errorf("delete %s was taken", params)
 		}
 	}
+	// A branch is one of the end.
+	for _, params := range []string{`{"at":"m"}`, `{"to":"m"}`} {
+		if err := b.try(adapters.Op{ID: "op", Name: "fork", Params: jsontext.Value(params)}); !errors.Is(err, adapters.ErrUnsupported) {
+			t.Errorf("fork %s: %v, want ErrUnsupported", params, err)
+		}
+	}
 }
 
 func TestConfigOp(t *testing.T) {
