@@ -112,6 +112,8 @@ type viewing struct {
 
 	out  output
 	asks *remoteAsks // nil when nobody is asked here
+	// asked is told of each ask that is offered, nil for nobody.
+	asked func(wire.Ask)
 }
 
 // left is err, or nil when the person left.
@@ -191,6 +193,9 @@ func (v *viewing) item(it client.Item, see func(contract.Envelope) error) error 
 			return see(e)
 		}
 	}
+	if s := it.Changed; s != nil && s.State == wire.StateFailed && s.Error != nil {
+		return failedSession(*s)
+	}
 	for _, l := range it.Live {
 		if d := l.Delta; d != nil {
 			err := v.out.sink.delta(host.Delta{Turn: d.Turn, Subagent: d.Subagent, Call: d.Call, Thinking: d.Thinking, Text: d.Text})
@@ -201,26 +206,47 @@ func (v *viewing) item(it client.Item, see func(contract.Envelope) error) error 
 		if l.Ask != nil && v.asks != nil {
 			v.asks.offer(*l.Ask)
 		}
+		if l.Ask != nil && v.asked != nil {
+			v.asked(*l.Ask)
+		}
 	}
 	return nil
+}
+
+// failedSession says why a session's agent could not be had.
+func failedSession(s wire.Session) error {
+	p := &problem{code: exitStart, what: s.Error.Message}
+	if s.Error.Code == contract.CodeUnsupported || s.Error.Code == contract.CodeSessionNotFound {
+		p.code = exitUsage
+	}
+	return p
 }
 
 // attach shows the stream until the person leaves or the session is removed.
 func (v *viewing) attach(ctx context.Context, interactive bool) error {
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	see := func(contract.Envelope) error { return nil }
+	var keys *keyboard
 	if in, closer := terminalInput(v.st); interactive && in != nil && v.form == "text" {
 		if closer != nil {
 			defer closer.Close()
 		}
-		keys := newKeyboard(in)
+		keys = newKeyboard(in)
+	}
+	return v.attached(ctx, stop, keys)
+}
+
+// attached shows the stream; keys, when not nil, are those of the person, whose end
+// is a goodbye.
+func (v *viewing) attached(ctx context.Context, leave func(), keys *keyboard) error {
+	see := func(contract.Envelope) error { return nil }
+	if keys != nil {
 		v.asks = newRemoteAsks(v.link)
 		defer v.asks.close()
 		go v.asks.run(ctx, v.st, keys)
 		p := newPace(v.session.Status == session.StatusBusy)
 		see = func(e contract.Envelope) error { p.see(e); v.asks.see(e); return nil }
-		go func() { v.typed(ctx, keys, p, stop) }()
+		go v.typed(ctx, keys, p, leave)
 	}
 	return v.left(ctx, v.watch(ctx, see))
 }
@@ -330,13 +356,17 @@ func (p *pace) see(e contract.Envelope) {
 	}
 }
 
+// still reports whether nothing is under way.
+func (p *pace) still() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.busy && len(p.waiting) == 0
+}
+
 // idle waits until nothing is under way; false when ctx ended.
 func (p *pace) idle(ctx context.Context) bool {
 	for {
-		p.mu.Lock()
-		idle := !p.busy && len(p.waiting) == 0
-		p.mu.Unlock()
-		if idle {
+		if p.still() {
 			return ctx.Err() == nil
 		}
 		select {

@@ -135,6 +135,8 @@ func remoteProblem(err error) error {
 		code, mend = exitUsage, "get a token with agenthost pair, or from whoever runs the relay"
 	case wire.CodeForbidden, wire.CodeUnsupported:
 		code = exitUsage
+	case wire.CodeAgent:
+		code = agentExit(err)
 	case wire.CodeStale:
 		mend = "look at it again: agenthost asks SESSION"
 	case wire.CodeUnknown, wire.CodeTimeout:
@@ -143,4 +145,18 @@ func remoteProblem(err error) error {
 		mend = "the host comes back by itself when its machine does"
 	}
 	return &problem{code: code, what: fmt.Sprint(err), mend: mend}
+}
+
+// agentExit is the exit code for what an agent failed with.
+func agentExit(err error) int {
+	var w *wire.Error
+	var cause contract.Error
+	if !errors.As(err, &w) || wire.UnmarshalStream(w.Data, &cause) != nil {
+		return exitFailed
+	}
+	switch cause.Code {
+	case contract.CodeNotInstalled, contract.CodeStartFailed, contract.CodeAuthRequired:
+		return exitStart
+	}
+	return exitFailed
 }

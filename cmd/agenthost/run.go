@@ -16,6 +16,7 @@ type runFlags struct {
 	policy, onAsk                     string
 	resume, fork                      string
 	cont, requeue, helpAll            bool
+	local, keep, detach               bool
 	images, files, dirs               []string
 	timeout                           time.Duration
 	command                           string
@@ -107,6 +108,9 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringArrayVar(&f.env, "env", nil, "`NAME=VALUE` to set in the agent's environment (repeatable)")
 	fl.StringArrayVar(&f.passEnv, "pass-env", nil, "variables to pass to the agent, a `GLOB` (repeatable)")
 	fl.StringVar(&f.record, "record", "", "write a transcript of the agent's output to `FILE`")
+	fl.BoolVar(&f.local, "local", false, "run it in this process although a daemon runs")
+	fl.BoolVar(&f.keep, "keep", false, "leave the agent running with the daemon")
+	fl.BoolVar(&f.detach, "detach", false, "give the prompt to the daemon, print the session's id and leave")
 	cmd.MarkFlagsMutuallyExclusive("resume", "continue", "fork")
 }
 

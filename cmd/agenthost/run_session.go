@@ -43,6 +43,9 @@ func runAgent(ctx context.Context, st *streams, req runRequest) error {
 	if err != nil {
 		return err
 	}
+	if done, err := runByDaemon(ctx, st, req, profile); done {
+		return err
+	}
 	// It takes as long to start as all that is done here until it is needed.
 	shim := proc.Prestart()
 	defer shim.Close()
