@@ -105,6 +105,16 @@ func TestReplayIsNotLive(t *testing.T) {
 	if len(d.done) != 1 || d.done[0].Err != nil || d.kinds() != "" || len(d.live) > 0 || d.mode != "default" {
 		t.Errorf("Open = %+v, said %q, mode %q, want it open and nothing said", d.done, d.kinds(), d.mode)
 	}
+	// The answer need not tell the mode; what the model once said does not, either.
+	d = begin(t, adapters.Options{Resume: native})
+	d.result(initialized)
+	d.pass(time.Minute)
+	d.text("[MODE_UPDATE] yolo")
+	d.result(`{}`)
+	d.pass(5 * time.Second)
+	if len(d.done) != 1 || d.done[0].Err != nil || d.mode != "" {
+		t.Errorf("Open = %+v in mode %q, want none", d.done, d.mode)
+	}
 }
 
 // The clock shows 08:00:20.
