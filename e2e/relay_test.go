@@ -96,7 +96,7 @@ func newWorld(t *testing.T, lab *agentlab.Lab) *world {
 	}
 	var agents strings.Builder
 	for _, a := range []string{"claude", "codex", "gemini"} {
-		fmt.Fprintf(&agents, "  %s:\n    passEnv: ['AGENTLAB_*']\n", a)
+		fmt.Fprintf(&agents, "  %s:\n    passEnv: ['AGENTLAB_*', 'SCRIPTMODEL_*']\n", a)
 	}
 	if err := os.WriteFile(config, []byte("agents:\n"+agents.String()), 0o600); err != nil {
 		t.Fatal(err)
@@ -261,6 +261,7 @@ func (w *world) watch(id string) *session {
 func TestRelay(t *testing.T) {
 	for _, agent := range []string{"claude", "codex", "gemini"} {
 		t.Run(agent, func(t *testing.T) {
+			t.Parallel() // it is waiting for agents most of the time
 			w := newWorld(t, agentlab.New(t))
 			flags := wire.SpawnParams{Agent: agent, Dir: w.lab.Dir, Title: "from afar"}
 			if agent == "codex" {
