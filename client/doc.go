@@ -20,8 +20,8 @@
 //
 // # Addresses
 //
-// unix:///run/user/1000/agenthost/agenthost.sock is a daemon, wss://relay.example a
-// relay; ws:// for one without TLS, for which a token should not leave the machine.
+// unix:///run/user/1000/agenthost/daemon-….sock is a daemon, wss://relay.example a
+// relay; ws:// is one without TLS, where the token is for everybody on the way to see.
 //
 // # Non-goals
 //
