@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -61,7 +62,7 @@ func (d *direct) wait(process *os.Process, marker string) {
 		// As long as the process is a zombie its id is its group's and nobody else's.
 		var seen kin.Family
 		kin.EndAll(func() kin.Family {
-			found := kin.Survivors(d.pid, MarkerName, marker, d.recorded())
+			found := kin.Survivors(d.pid, MarkerName, marker, slices.Concat(d.recorded(), seen))
 			seen = append(seen, found...)
 			return found
 		}, d.hurried, leftoverGrace, sweepLimit)

@@ -15,7 +15,7 @@ import (
 func (s *supervised) sweep(pid int, marker string) {
 	var seen kin.Family
 	known := func() kin.Family {
-		found := kin.Survivors(pid, MarkerName, marker, nil)
+		found := kin.Survivors(pid, MarkerName, marker, seen)
 		seen = append(seen, found...)
 		return found
 	}

@@ -215,26 +215,35 @@ func Descendants(roots ...int) Family {
 }
 
 // Survivors lists the living processes that belong to a child that has ended: the
-// members of its group, those that were started with the variable, and those of known
-// that still live.
+// members of its group, those that were started with the variable, those of known that
+// still live, and the members of sessions that one of known led: a process that runs
+// another program at this moment shows no environment.
 func Survivors(group int, variable, value string, known Family) Family {
-	was := make(map[Process]bool, len(known))
+	all := Processes()
+	lives := make(map[int]Process, len(all))
+	for _, s := range all {
+		lives[s.Pid] = s.Process
+	}
+	was := make(map[int]Process, len(known))
 	for _, p := range known {
-		was[p] = true
+		was[p.Pid] = p
+	}
+	belongs := func(s Stat) bool {
+		// Kernel threads, and what was started from outside of a PID namespace,
+		// show group and session 0: such a group is nobody's child.
+		if s.Group == group && group > 1 || was[s.Pid] == s.Process {
+			return true
+		}
+		// As long as a session has members no other process gets its leader's id.
+		if leader, ok := was[s.Session]; ok && s.Session > 1 && (lives[s.Session] == leader || lives[s.Session] == Process{}) {
+			return true
+		}
+		got, set := Variable(s.Pid, variable)
+		return set && got == value
 	}
 	var found Family
-	for _, s := range Processes() {
-		// Kernel threads, and what was started from outside of a PID namespace,
-		// show group 0: such a group is nobody's child.
-		ours := s.Group == group && group > 1
-		if s.Dead() {
-			continue
-		}
-		if !ours && !was[s.Process] {
-			got, set := Variable(s.Pid, variable)
-			ours = set && got == value
-		}
-		if ours || was[s.Process] {
+	for _, s := range all {
+		if !s.Dead() && belongs(s) {
 			found = append(found, s.Process)
 		}
 	}
