@@ -43,7 +43,10 @@
 // and ask rules do not. A deny or ask rule for edit covers every tool that changes
 // files and redirections; one for read covers every tool that shows contents. They
 // also cover the files that well-known programs name in a command (cat, rm, cp …),
-// and those for web-fetch the addresses (curl, wget …).
+// and those for web-fetch the addresses (curl, wget …). What may be such a file, and
+// cannot be told, is asked: a glob that meets the pattern, words that are filled in
+// when it runs, an argument of a program that nobody knows, a directory above a
+// pattern that has a place (not **/x), when all in it is worked on.
 //
 // # Guarantees
 //
