@@ -539,3 +539,74 @@ func FuzzAssemble(f *testing.F) {
 		}
 	})
 }
+
+// The same over a real socket, through a proxy that stops forwarding without closing.
+func TestHalfOpenSocket(t *testing.T) {
+	o := Options{PingEvery: 200 * time.Millisecond, DeadAfter: 3 * time.Second}
+	served := make(chan error, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := Accept(w, r, o)
+		if err == nil {
+			err = c.Serve(context.Background(), echo)
+		}
+		served <- err
+	}))
+	defer srv.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	var stopped atomic.Bool
+	over := make(chan struct{})
+	defer wg.Wait()
+	defer close(over)
+	defer func() { _ = l.Close() }()
+	wg.Go(func() {
+		in, err := l.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", srv.Listener.Addr().String())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		pass := func(to, from net.Conn) {
+			buf := make([]byte, 4096)
+			for {
+				n, err := from.Read(buf)
+				if err != nil {
+					return
+				}
+				if stopped.Load() {
+					continue
+				}
+				if _, err := to.Write(buf[:n]); err != nil {
+					return
+				}
+			}
+		}
+		wg.Go(func() { pass(out, in) })
+		wg.Go(func() { pass(in, out) })
+		<-over
+		_, _ = in.Close(), out.Close()
+	})
+	c, err := Dial(t.Context(), "ws://"+l.Addr().String(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := serve(t, c, echo)
+	if err := c.Call(t.Context(), "echo", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	stopped.Store(true)
+	if err := c.Call(t.Context(), "echo", nil, nil); !errors.Is(err, &wire.Error{Code: wire.CodeUnknown}) {
+		t.Errorf("the call = %v, want unknown_outcome", err)
+	}
+	for _, err := range []error{<-end, <-served} {
+		if !errors.Is(err, ErrDead) {
+			t.Errorf("Serve = %v, want ErrDead", err)
+		}
+	}
+}
