@@ -492,6 +492,11 @@ func TestFailedBeforeItWasAnnounced(t *testing.T) {
 	if r := find[contract.ToolCallEnd](d).Result; r.Status != contract.ToolError || r.Error != "denied by policy." {
 		t.Errorf("result = %+v", r)
 	}
+	d = prompted(t, adapters.Options{})
+	d.update(`{"sessionUpdate":"tool_call_update","toolCallId":"` + shellID + `","status":"failed","title":"rm -f x","kind":"execute","content":[]}`)
+	if ev := find[contract.ToolCallStart](d); string(ev.Args) != `{"command":"rm -f x"}` {
+		t.Errorf("a shell call that failed has the input %s, want its title", ev.Args)
+	}
 }
 
 func TestSilenceIsTold(t *testing.T) {
