@@ -121,6 +121,8 @@ type Serve struct {
 	Idle time.Duration
 	// Resume starts the agents again that ran when the host ended.
 	Resume bool
+	// Restart says when an agent that died is started again: message or always.
+	Restart string
 	// FilesBytes bounds uploaded files.
 	FilesBytes int64
 }

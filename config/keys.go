@@ -76,6 +76,7 @@ func keys() []key {
 		{path: "serve.maxSessions", kind: count, def: "64", least: 1, doc: "How many agents `agenthost serve` runs at once; one more is refused."},
 		{path: "serve.idle", kind: duration, def: "0", least: int64(time.Second), optional: true, doc: "After how long without a turn and a viewer an agent is stopped; its session stays and goes on with the next message. 0 for never."},
 		{path: "serve.resume", kind: boolean, def: "false", doc: "Starts the agents again that ran when the host ended. Without it they start with the next message."},
+		{path: "serve.restart", kind: word, def: "message", values: []string{"message", "always"}, doc: "When an agent that died is started again: with the next message, or always, by itself and with a back-off."},
 		{path: "serve.filesBytes", kind: size, def: "1GiB", least: 1 << 20, doc: "How much uploaded files may take; old ones go for new ones."},
 		{path: "relay.url", kind: address, doc: "The relay that `agenthost serve` dials out to, ws:// or wss://; none when empty."},
 		{path: "relay.tokenFile", kind: dir, doc: "The file that holds the host's token for the relay."},

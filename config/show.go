@@ -75,8 +75,8 @@ func (k key) of(c Config) any {
 		"limits.stderrBytes": c.Limits.StderrBytes, "limits.start": c.Limits.Start, "limits.stall": c.Limits.Stall, "limits.abort": c.Limits.Abort,
 		"limits.stop": c.Limits.Stop, "limits.quiet": c.Limits.Quiet, "limits.restarts": c.Limits.Restarts,
 		"serve.maxSessions": c.Serve.MaxSessions, "serve.idle": c.Serve.Idle, "serve.resume": c.Serve.Resume,
-		"serve.filesBytes": c.Serve.FilesBytes,
-		"relay.url":        c.Relay.URL, "relay.tokenFile": c.Relay.TokenFile, "relay.profile": c.Relay.Profile,
+		"serve.restart": c.Serve.Restart, "serve.filesBytes": c.Serve.FilesBytes,
+		"relay.url": c.Relay.URL, "relay.tokenFile": c.Relay.TokenFile, "relay.profile": c.Relay.Profile,
 	}[k.path]
 }
 

@@ -157,7 +157,7 @@ func openServer(st *streams, file string, f *serveFlags) (*server, error) {
 		StateDir: cfg.StateDir, RuntimeDir: os.Getenv("XDG_RUNTIME_DIR"), Host: wire.Host{Version: version},
 		Agents: s.agents, Mediator: s.mediator, Prepare: s.prepare, Journal: journalOptions(cfg),
 		Limits: daemon.Limits{Sessions: cfg.Serve.MaxSessions, Idle: cfg.Serve.Idle, FilesBytes: cfg.Serve.FilesBytes},
-		Resume: cfg.Serve.Resume || f.resume, Logger: s.log,
+		Resume: cfg.Serve.Resume || f.resume, Restart: cfg.Serve.Restart == "always", Logger: s.log,
 	}
 	if s.daemon, err = daemon.Open(dc); err != nil {
 		s.close()

@@ -31,6 +31,9 @@ type Config struct {
 	Limits  Limits
 	// Resume starts the agents again that a crash or a stop of the host ended.
 	Resume bool
+	// Restart starts an agent that died again by itself, with a back-off; else the
+	// next message does.
+	Restart bool
 	// Logger gets facts, never what people or agents said. Nil is silent.
 	Logger *slog.Logger
 	// Machine tells this machine from others; nil is the system's.

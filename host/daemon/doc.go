@@ -20,6 +20,9 @@
 //   - A stream is whole: what was stored, then what comes, through stops and starts
 //     of the agent, in order, without a gap or a double. Each reader pulls at its own
 //     speed.
+//   - An agent that died is started again for the next message, or with
+//     Config.Restart by itself: after 1 s, 2 s, 4 s … up to 1 min, at most 8 times
+//     without a turn that ends well.
 //   - When Close returns no process of a session is left.
 //
 // # Concurrency

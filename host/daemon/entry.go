@@ -45,6 +45,10 @@ type entry struct {
 	version int64
 	told    []byte
 	viewers int
+	// restarting: the agent died and will be started again by itself; tries counts
+	// that since the last turn that ended well.
+	restarting bool
+	tries      int
 	// requeue: the next start takes up the prompts that the last run left waiting.
 	requeue bool
 	// moved is closed when the summary moves on, or the run ends; nil when nobody
@@ -252,6 +256,9 @@ func (e *entry) describeLocked() wire.Session {
 func (e *entry) stateLocked() wire.State {
 	if e.foreign {
 		return wire.StateRunning
+	}
+	if e.restarting && (e.run == nil || e.status.Phase == host.PhaseDown) {
+		return wire.StateRestarting
 	}
 	if e.run == nil || e.state != wire.StateRunning {
 		return e.state

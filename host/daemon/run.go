@@ -226,6 +226,10 @@ func (e *entry) observe(run *host.Session) {
 		select {
 		case <-e.poked:
 			e.look(ctx, run)
+			if e.died(run) {
+				e.publish()
+				e.d.wg.Go(func() { e.restart(run) })
+			}
 		case <-followed:
 			over = true
 		}
@@ -247,8 +251,11 @@ func (e *entry) follow(run *host.Session) {
 		e.rec.Sum.At = r.Position
 		changed := e.rec.Sum.apply(r.Envelope)
 		e.moveLocked()
-		if _, ended := r.Envelope.Event.(contract.TurnEnd); ended {
+		if end, ended := r.Envelope.Event.(contract.TurnEnd); ended {
 			e.active = time.Now()
+			if end.Status == contract.TurnCompleted {
+				e.tries = 0
+			}
 			e.saveLocked(false)
 		}
 		e.mu.Unlock()
