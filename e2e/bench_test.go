@@ -19,7 +19,7 @@ import (
 
 // BenchmarkVersion is what starting the binary costs, beside a Go program that prints
 // one line: on this machine nothing written in Go starts faster (see
-// docs/decisions/003-start-up-cost.md). In pairs, since times of one program alone say
+// docs/decisions/004-start-up-cost.md). In pairs, since times of one program alone say
 // more about what else the machine does.
 func BenchmarkVersion(b *testing.B) {
 	hello := []string{helloWorld(b)}

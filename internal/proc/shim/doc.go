@@ -24,7 +24,7 @@
 //
 // This is the only package with an init function. A shim needs next to nothing of
 // the program that it is started from, but pays for the initialisation of all its
-// packages if it becomes a shim in main (docs/decisions/003-start-up-cost.md has the
+// packages if it becomes a shim in main (docs/decisions/004-start-up-cost.md has the
 // numbers). So it becomes one in init, and imports only what is initialised early: no
 // package here may import, directly or not, bytes, strings, unicode, fmt, reflect or
 // golang.org/x. A test says so.
