@@ -624,6 +624,14 @@ func loginOnlyWhenWanted(t *testing.T) {
 	if o := p.done[0]; o.Err == nil || o.Err.Code != contract.CodeAuthRequired {
 		t.Errorf("outcome %+v after the wait, want auth-required", o.Err)
 	}
+
+	b := newBench(t, fake, adapters.Options{Settings: map[string]string{"auth": "oauth-personal"}})
+	b.submit(adapters.Open{ID: "open"})
+	b.result(b.last("initialize"), `{"protocolVersion":1}`)
+	b.fail(b.last("session/new"), `{"code":-32603,"message":"Internal error"}`)
+	if b.count("authenticate") != 0 {
+		t.Error("authenticate was sent for another error than a missing login")
+	}
 }
 
 func goodbye(t *testing.T) {

@@ -71,6 +71,10 @@ func TestTools(t *testing.T) {
 			id: counted("mcp_srv_ping"), kind: "other", title: "ping (srv MCP Server)", content: explain(`{"a":"1"}`),
 			name: "mcp/srv/ping", native: "mcp_srv_ping", args: `{"a":"1"}`, want: "ping (srv MCP Server)",
 		},
+		{ // an id of the model's service
+			id: "mcp_srv_ping__call_8f2a", kind: "other", title: "ping (srv MCP Server)", content: explain(`{"a":"1"}`),
+			name: "mcp/srv/ping", native: "mcp_srv_ping", args: `{"a":"1"}`, want: "ping (srv MCP Server)",
+		},
 		{ // a name with the mark in it
 			id: counted("mcp_srv_do__it"), kind: "other", title: "do__it (srv MCP Server)", content: explain(`{}`),
 			name: "mcp/srv/do__it", native: "mcp_srv_do__it", args: `{}`, want: `do\_\_it (srv MCP Server)`,

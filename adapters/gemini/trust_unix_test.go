@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -65,6 +66,30 @@ func TestInsecureInfo(t *testing.T) {
 		}
 		if got := insecureInfo(dir, info); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("a directory of mode %v = %q, want %q", mode, got, want)
+		}
+	}
+}
+
+// ofSomebody is a directory that belongs to a user.
+type ofSomebody struct {
+	os.FileInfo
+	uid uint32
+}
+
+func (o ofSomebody) Sys() any { return &syscall.Stat_t{Uid: o.uid} }
+
+func TestInsecureOwner(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for uid, want := range map[uint32]string{0: "", 1000: "does not belong to root"} {
+		if got := insecureInfo(dir, ofSomebody{info, uid}); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("a directory of user %d = %q, want %q", uid, got, want)
 		}
 	}
 }
