@@ -15,6 +15,9 @@ import (
 	"github.com/agenthost/agenthost/internal/agentlab"
 )
 
+// planStep is a line of the long plan of B037, as it is written in JSON.
+const planStep = `- step with \"quotes\", unicode é 中 and <tags>\n`
+
 // What Claude Code was seen to do in the field, through the whole binary; the
 // adapter's own tests have the same cases without one. The name of each test case
 // is its script's.
@@ -86,11 +89,10 @@ func TestClaudeFaults(t *testing.T) {
 			}
 		}},
 		{"B035-allow", []string{"--on-ask", "wait"}, map[string]int{`"updatedInput":{"command":"touch /tmp/x","description":"make a file"}`: 1}, func(s *session) { allowed(s, 1) }},
-		{"B037-plan", []string{"--on-ask", "wait", "--mode", "plan"}, nil, func(s *session) {
+		{"B037-plan", []string{"--on-ask", "wait", "--mode", "plan"}, map[string]int{strings.Repeat(planStep, 1300): 1}, func(s *session) {
 			s.prompt("hi")
 			ask, _ := wait[contract.PermissionRequest](s, nil)
 			s.decide(ask.Call, contract.AllowOnce)
-			wait(s, func(ev contract.AgentConfigurationChanged) bool { return ev.PermissionMode == contract.ModeAcceptEdits })
 			completed(s)
 			s.finished(0)
 		}},
