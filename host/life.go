@@ -116,8 +116,14 @@ func pairs(list []adapters.Pair) []string {
 	return out
 }
 
-// getenv reads the host's environment as it was given, later entries winning.
+// getenv reads what the child's environment will have of a name: what the session
+// sets, else what the host's has, later entries winning.
 func (s *Session) getenv(name string) string {
+	for _, p := range slices.Backward(s.cfg.Env) {
+		if p.Name == name {
+			return p.Value
+		}
+	}
 	value := ""
 	for _, kv := range s.cfg.Environ {
 		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
