@@ -108,6 +108,7 @@ func newRoot(io *streams) *cobra.Command {
 	root.AddCommand(
 		newRun(io), newAgents(io), newDoctor(io), newSessions(io), newValidate(io), newReplay(io),
 		newPolicy(io), newGrants(io), newConfig(io), newDev(io), newVersion(io),
+		newRelay(io), newToken(io), newPair(io),
 		newServe(io), newService(io),
 	)
 	root.AddCommand(newViewers(io)...)
