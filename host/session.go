@@ -286,15 +286,19 @@ func (s *Session) keep(c adapters.Configure) {
 // Meta is a snapshot of what is known about the session.
 func (s *Session) Meta(ctx context.Context) (Meta, error) {
 	var m Meta
-	err := s.do(ctx, func() error { m = s.meta.clone(); return nil })
-	return m, err
+	if err := s.do(ctx, func() error { m = s.meta.clone(); return nil }); err != nil {
+		return Meta{}, err // the loop may still write m
+	}
+	return m, nil
 }
 
 // Capabilities is what the agent can do now.
 func (s *Session) Capabilities(ctx context.Context) ([]session.Capability, error) {
 	var caps []session.Capability
-	err := s.do(ctx, func() error { caps = s.capabilities(); return nil })
-	return caps, err
+	if err := s.do(ctx, func() error { caps = s.capabilities(); return nil }); err != nil {
+		return nil, err // the loop may still write caps
+	}
+	return caps, nil
 }
 
 // Stop ends the session: the running turn is aborted, the agent told goodbye,
