@@ -34,6 +34,12 @@ SESSION is an id, the beginning of one (four characters or more), or last.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.with(cmd, func(ctx context.Context, c *link) error { return run(ctx, c, args) })
 		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return completeSessions(cmd, nil, word)
+		},
 	}
 	r.register(cmd)
 	return cmd, r
