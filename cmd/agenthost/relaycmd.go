@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 )
@@ -23,6 +24,9 @@ func newRelay(st *streams) *cobra.Command {
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := findRelay()
+			if err != nil && slices.ContainsFunc(args, func(a string) bool { return a == "-h" || a == "--help" }) {
+				return cmd.Help() // of this command, which says where the flags are
+			}
 			if err != nil {
 				return &problem{code: exitStart, what: err.Error(), mend: "install agenthost-relay beside agenthost (make build makes both)"}
 			}
