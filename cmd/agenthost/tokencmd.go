@@ -148,7 +148,8 @@ func newToken(st *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "token",
 		Short: "Make, list and revoke the tokens of a relay",
-		Example: `  agenthost token create --relay https://relay.example --token-file operator.token --tenant me --scope host > host.token
+		Example: `  agenthost token create --relay https://relay.example --token-file operator.token \
+      --tenant me --scope host > host.token
   agenthost token list --relay https://relay.example --token-file admin.token`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
