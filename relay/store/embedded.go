@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -18,6 +19,7 @@ import (
 type Embedded struct {
 	server *server.Server
 	conn   *nats.Conn
+	lock   *os.File
 }
 
 // EmbeddedOptions say where it keeps its files, and with whom it makes a cluster.
@@ -41,12 +43,31 @@ type EmbeddedOptions struct {
 	Logger *slog.Logger
 }
 
-// StartEmbedded starts a server and connects to it within the process.
+// StartEmbedded starts a server and connects to it within the process. Another one on
+// the same directory, of whatever process, is an error.
 func StartEmbedded(o EmbeddedOptions) (*Embedded, error) {
+	lock, err := lockDir(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	e, err := o.start()
+	if err != nil {
+		_ = lock.Close()
+		return nil, err
+	}
+	e.lock = lock
+	return e, nil
+}
+
+func (o EmbeddedOptions) start() (*Embedded, error) {
 	opts := &server.Options{
 		ServerName: o.Name, DontListen: true, NoSigs: true, NoLog: o.Logger == nil,
 		JetStream: true, StoreDir: o.Dir, SyncAlways: o.Sync, DisableJetStreamBanner: true,
-		MaxPayload: 8 << 20, // commands carry prompts; envelopes are stored in smaller pieces
+		// What tenants may have (Options.MaxBytes) is a bound and nothing that is put
+		// aside: else a disk smaller than that for all of them would refuse tenants
+		// while it is empty.
+		JetStreamMaxStore: 1 << 62,
+		MaxPayload:        8 << 20, // commands carry prompts; envelopes are stored in smaller pieces
 	}
 	if o.Name == "" {
 		opts.ServerName = "agenthost"
@@ -71,7 +92,7 @@ func StartEmbedded(o EmbeddedOptions) (*Embedded, error) {
 	s.Start()
 	if !s.ReadyForConnections(15 * time.Second) {
 		s.Shutdown()
-		return nil, fmt.Errorf("the embedded server in %s is not ready after 15 s: is another relay using the directory?", o.Dir)
+		return nil, fmt.Errorf("the embedded server in %s is not ready after 15 s", o.Dir)
 	}
 	nc, err := nats.Connect("", append(connect, nats.InProcessServer(s))...)
 	if err != nil {
@@ -122,6 +143,7 @@ func (e *Embedded) Close() {
 	e.conn.Close()
 	e.server.Shutdown()
 	e.server.WaitForShutdown()
+	_ = e.lock.Close() // nothing writes any more
 }
 
 // natsLogger gives the server's words to slog.

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -541,6 +543,49 @@ func TestPairing(t *testing.T) {
 	for _, bad := range []string{pair, expired, "AAAAA-AAAAA", ""} {
 		if _, _, err := s.RedeemCode(ctx, bad, ""); code(err) != wire.CodeUnauthorized {
 			t.Errorf("RedeemCode(%q) = %v, want unauthorized", bad, err)
+		}
+	}
+}
+
+// Two servers on one directory would destroy what is in it: the second one, also by
+// another way to name it, does not start, and does once the first has ended.
+func TestDirectoryTaken(t *testing.T) {
+	dir := t.TempDir()
+	first, err := StartEmbedded(EmbeddedOptions{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{dir, link} {
+		if e, err := StartEmbedded(EmbeddedOptions{Dir: d}); err == nil || !strings.Contains(err.Error(), "another relay") {
+			t.Errorf("a second server on the directory: %v, want that another relay runs", err)
+			if err == nil {
+				e.Close()
+			}
+		}
+	}
+	first.Close()
+	again, err := StartEmbedded(EmbeddedOptions{Dir: dir})
+	if err != nil {
+		t.Fatalf("after the first has ended: %v", err)
+	}
+	again.Close()
+}
+
+// What a tenant may have is not put aside for it: there are more tenants than fit if
+// all of them used it up.
+func TestTenantsBeyondTheDisk(t *testing.T) {
+	s := open(t, t.TempDir(), Options{MaxBytes: 1 << 50})
+	for _, name := range []string{"a", "b", "c"} {
+		tenant, err := s.Tenant(t.Context(), name)
+		if err != nil {
+			t.Fatalf("tenant %s: %v", name, err)
+		}
+		if next, err := tenant.Append(t.Context(), "session1", 0, []jsontext.Value{jsontext.Value(`{"id":"e1"}`)}, false); err != nil || next != 1 {
+			t.Errorf("tenant %s: Append = %d, %v", name, next, err)
 		}
 	}
 }
