@@ -105,6 +105,9 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (store.Token, new
 	if k.Tenant != Operator && p.Tenant != k.Tenant {
 		return k, p, wire.Errorf(wire.CodeForbidden, "the token is one of tenant %s", k.Tenant)
 	}
+	if p.Tenant == Operator && p.Scope != wire.ScopeAdmin {
+		return k, p, wire.Errorf(wire.CodeInvalid, "tenant: name one; with the scope %s a token of the operator could do nothing", p.Scope)
+	}
 	if p.TTLMS < 0 || p.CodeTTLMS < 0 || p.CodeTTLMS > maxCodeTTL.Milliseconds() {
 		return k, p, wire.Errorf(wire.CodeInvalid, "ttlMs: want 0 or more; codeTtlMs: want 0 to %d", maxCodeTTL.Milliseconds())
 	}

@@ -30,6 +30,8 @@ type hostConn struct {
 	// host is what it said in its hello, zero before. guarded by mu
 	host wire.Host
 	sub  *nats.Subscription // guarded by mu
+	// known are sessions that are this host's for certain. guarded by mu
+	known map[string]bool
 }
 
 // inflight is how many appends a host may have unanswered: enough to keep the line
@@ -147,7 +149,7 @@ func (h *hostConn) handle(ctx context.Context, method string, params jsontext.Va
 	case wire.SessionMetadata:
 		return h.metadata(ctx, host, params)
 	case wire.SessionLive:
-		return nil, h.live(params)
+		return nil, h.live(ctx, host, params)
 	case wire.SessionClose:
 		return h.close(ctx, host, params)
 	}
@@ -185,6 +187,7 @@ func (h *hostConn) hello(ctx context.Context, params jsontext.Value) (any, error
 	host.Online, host.LastSeen = true, time.Now().UnixMilli()
 	before, had, err := h.tenant.HostOf(ctx, host.ID)
 	if err != nil {
+		_ = sub.Unsubscribe() // only fails when the connection to NATS is gone
 		return nil, err
 	}
 	h.mu.Lock()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agenthost/agenthost/relay/peer"
 	"github.com/agenthost/agenthost/relay/server"
 	"github.com/agenthost/agenthost/relay/store"
 	"github.com/agenthost/agenthost/relay/wire"
@@ -449,6 +451,9 @@ func TestTokensOverHTTP(t *testing.T) {
 		{"an admin makes one", "POST", "/v1/tokens", admin, asJSON, `{"scope":"view","name":"phone","ttlMs":1000}`, 201, `"secret":"aht_`},
 		{"another tenant", "POST", "/v1/tokens", admin, asJSON, `{"scope":"view","tenant":"other"}`, 403, "forbidden"},
 		{"the operator", "POST", "/v1/tokens", operator, asJSON, `{"scope":"admin","tenant":"other"}`, 201, `"tenant":"other"`},
+		{"the operator without a tenant", "POST", "/v1/tokens", operator, asJSON, `{"scope":"host"}`, 400, "tenant"},
+		{"a code of the operator without a tenant", "POST", "/v1/pairings", operator, asJSON, `{"scope":"control"}`, 400, "tenant"},
+		{"another token of the operator", "POST", "/v1/tokens", operator, asJSON, `{"scope":"admin"}`, 201, server.Operator},
 		{"a bad scope", "POST", "/v1/tokens", admin, asJSON, `{"scope":"root"}`, 400, "want one of"},
 		{"a bad tenant", "POST", "/v1/tokens", operator, asJSON, `{"scope":"view","tenant":"a.b"}`, 400, "tenant"},
 		{"a form", "POST", "/v1/tokens", admin, "text/plain", `{"scope":"view"}`, 400, "Content-Type"},
@@ -588,5 +593,76 @@ func TestHostFiles(t *testing.T) {
 	defer f.Close()
 	if got, err := io.ReadAll(f); err != nil || !bytes.Equal(got, []byte("abcdef")) {
 		t.Errorf("a viewer reads %q, %v", got, err)
+	}
+}
+
+// A host pushes deltas and asks for its own sessions only: what people would answer
+// is what the session's host asks.
+func TestForeignLive(t *testing.T) {
+	r := startRelay(t)
+	mine := newFakeHost("mine")
+	mine.add("session1", 1, 1)
+	token := r.token(t, "acme", wire.ScopeHost)
+	connect(t, mine, r.http.URL, token)
+	v := r.viewer(t, r.token(t, "acme", wire.ScopeView))
+	until(t, "the session", func() bool {
+		s, err := v.Backend.Session(t.Context(), "session1")
+		return err == nil && s.End == 1
+	})
+	seq, err := v.Backend.Stream(t.Context(), "session1", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, stop := iter.Pull2(seq)
+	defer stop()
+	for { // the stream listens to what is live once it gives what is stored
+		item, err, ok := next()
+		if err != nil || !ok {
+			t.Fatalf("the stream ended: %v", err)
+		}
+		if item.Line != nil {
+			break
+		}
+	}
+	liar, err := peer.Dial(t.Context(), strings.Replace(r.http.URL, "http", "ws", 1)+wire.HostPath, peer.Options{Token: token, Ordered: wire.Ordered})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- liar.Serve(t.Context(), nil) }()
+	defer func() { liar.Close(peer.StatusNormal, ""); <-served }()
+	hello := wire.Hello{Protocols: []string{wire.Protocol}, Host: &wire.Host{ID: "liar"}}
+	if err := liar.Call(t.Context(), wire.HostHello, hello, nil); err != nil {
+		t.Fatal(err)
+	}
+	say := func(session, text string) error {
+		return liar.Call(t.Context(), wire.SessionLive, wire.LiveParams{Session: session, Items: []wire.Live{{Delta: &wire.Delta{Text: text}}}}, nil)
+	}
+	for session, want := range map[string]wire.Code{"session1": wire.CodeForbidden, "session9": wire.CodeNotFound, "a.>": wire.CodeInvalid, "": wire.CodeInvalid} {
+		if err := say(session, "a lie"); code(err) != want {
+			t.Errorf("live of %q = %v, want %s", session, err, want)
+		}
+	}
+	// What follows comes and the lie does not: the relay passes on in order.
+	nc := r.store.Conn()
+	truth, err := wire.Marshal(wire.LiveParams{Session: "session1", Items: []wire.Live{{Delta: &wire.Delta{Text: "the truth"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := nc.Publish("live.acme.session1", truth); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		item, err, ok := next()
+		if err != nil || !ok {
+			t.Fatalf("the stream ended: %v", err)
+		}
+		if item.Live == nil {
+			continue
+		}
+		if item.Live.Delta == nil || item.Live.Delta.Text != "the truth" {
+			t.Errorf("live is %+v, want the truth alone", item.Live)
+		}
+		return
 	}
 }

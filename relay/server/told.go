@@ -92,17 +92,48 @@ func (h *hostConn) metadata(ctx context.Context, host string, params jsontext.Va
 	return wire.MetadataResult{Version: version}, nil
 }
 
+// has refuses a session that this host has not opened: people would see an ask there
+// that its real host did not make. What is known is kept, since there is one live
+// message for every few words.
+func (h *hostConn) has(ctx context.Context, host, session string) error {
+	h.mu.Lock()
+	known := h.known[session]
+	h.mu.Unlock()
+	if known {
+		return nil
+	}
+	if !store.ValidName(session) {
+		return wire.Errorf(wire.CodeInvalid, "session: bad id %q", session)
+	}
+	s, ok, err := h.tenant.Session(ctx, session)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return wire.Errorf(wire.CodeNotFound, "session %q is not open: %s comes first", session, wire.SessionOpen)
+	case s.Host != host:
+		return wire.Errorf(wire.CodeForbidden, "session %s is one of host %s", session, s.Host)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.known == nil {
+		h.known = map[string]bool{}
+	}
+	h.known[session] = true
+	return nil
+}
+
 // liveSubject is where what passes of a session is published.
 func liveSubject(tenant, session string) string { return "live." + tenant + "." + session }
 
 // live passes on what is not stored. Who listens too slowly loses it.
-func (h *hostConn) live(params jsontext.Value) error {
+func (h *hostConn) live(ctx context.Context, host string, params jsontext.Value) error {
 	var p wire.LiveParams
 	if err := wire.UnmarshalStream(params, &p); err != nil {
 		return err
 	}
-	if !store.ValidName(p.Session) {
-		return wire.Errorf(wire.CodeInvalid, "session: bad id %q", p.Session)
+	if err := h.has(ctx, host, p.Session); err != nil {
+		return err
 	}
 	nc := h.s.opt.Store.Conn()
 	if int64(len(params)) > nc.MaxPayload() {
@@ -123,6 +154,9 @@ func (h *hostConn) close(ctx context.Context, host string, params jsontext.Value
 		if err := h.tenant.RemoveSession(ctx, p.Session); err != nil {
 			return nil, err
 		}
+		h.mu.Lock()
+		delete(h.known, p.Session)
+		h.mu.Unlock()
 	}
 	return struct{}{}, nil
 }
