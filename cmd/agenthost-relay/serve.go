@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -160,7 +161,7 @@ func operatorToken(ctx context.Context, st *store.Store, dir string) (string, er
 	secret, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		secret = []byte("aht_" + rand.Text() + "\n")
-		err = os.WriteFile(path, secret, 0o600)
+		err = writeWhole(path, secret)
 	}
 	if err != nil {
 		return "", fmt.Errorf("the operator's token: %w", err)
@@ -170,6 +171,28 @@ func operatorToken(ctx context.Context, st *store.Store, dir string) (string, er
 		return "", fmt.Errorf("the operator's token in %s: %w", path, err)
 	}
 	return path, nil
+}
+
+// writeWhole makes a private file that is there with all of data or not at all, even
+// when the disk is full or the process is killed: half a token would be in the way of
+// every later start.
+func writeWhole(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone when it was renamed
+	_, err = tmp.Write(data)
+	if err == nil {
+		err = tmp.Sync()
+	}
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
 }
 
 func listen(f *flags) (net.Listener, error) {
@@ -188,12 +211,14 @@ func listen(f *flags) (net.Listener, error) {
 	return tls.NewListener(ln, &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: certs.get, NextProtos: []string{"http/1.1"}}), nil
 }
 
-// allowedHosts are the names that requests may be for. The name that --listen gives
-// is one, unless it is an address.
+// allowedHosts are the names that requests may be for. What --listen names is one: a
+// name or an address, unless it is that of all interfaces.
 func allowedHosts(f *flags) []string {
-	hosts := f.hosts
-	if h, _, err := net.SplitHostPort(f.listen); err == nil && h != "" && net.ParseIP(h) == nil {
-		hosts = append(hosts, h)
+	hosts := slices.Clone(f.hosts)
+	if h, _, err := net.SplitHostPort(f.listen); err == nil && h != "" {
+		if ip := net.ParseIP(h); ip == nil || !ip.IsUnspecified() {
+			hosts = append(hosts, h)
+		}
 	}
 	return hosts
 }
