@@ -24,6 +24,7 @@ import (
 // serveFlags are the flags of `agenthost serve`.
 type serveFlags struct {
 	listen, relays []string
+	hosts, origins []string
 	tokenFile      string
 	resume         bool
 }
@@ -55,6 +56,8 @@ itself when the file changes. systemd is told when it is ready.`,
 		},
 	}
 	cmd.Flags().StringArrayVar(&f.listen, "listen", nil, "listen on `ADDRESS`: unix:///path or tcp://127.0.0.1:0 (repeatable)")
+	cmd.Flags().StringSliceVar(&f.hosts, "allow-host", nil, "`NAME` that requests to --listen may be for, beside this machine's own (repeatable)")
+	cmd.Flags().StringSliceVar(&f.origins, "allow-origin", nil, "`URL` of a page that may use --listen from a browser, with the token (repeatable)")
 	cmd.Flags().StringArrayVar(&f.relays, "relay", nil, "dial out to the relay at `URL` (repeatable; default relay.url)")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "`FILE` with this host's token for the relays (default relay.tokenFile)")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "start the agents again that ran when the host ended")
@@ -158,6 +161,7 @@ func openServer(st *streams, file string, f *serveFlags) (*server, error) {
 		Agents: s.agents, Mediator: s.mediator, Prepare: s.prepare, Journal: journalOptions(cfg),
 		Limits: daemon.Limits{Sessions: cfg.Serve.MaxSessions, Idle: cfg.Serve.Idle, FilesBytes: cfg.Serve.FilesBytes},
 		Resume: cfg.Serve.Resume || f.resume, Restart: cfg.Serve.Restart == "always", Logger: s.log,
+		Hosts: f.hosts, Origins: f.origins, HostSetting: "--allow-host", OriginSetting: "--allow-origin",
 	}
 	if s.daemon, err = daemon.Open(dc); err != nil {
 		s.close()

@@ -34,6 +34,11 @@ type Config struct {
 	// Restart starts an agent that died again by itself, with a back-off; else the
 	// next message does.
 	Restart bool
+	// Hosts and Origins are names and pages that requests to loopback addresses may
+	// come for and from, besides this machine's own; HostSetting and OriginSetting
+	// say to whom was refused how to add one (gateway.Options).
+	Hosts, Origins             []string
+	HostSetting, OriginSetting string
 	// Logger gets facts, never what people or agents said. Nil is silent.
 	Logger *slog.Logger
 	// Machine tells this machine from others; nil is the system's.

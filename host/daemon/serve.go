@@ -97,6 +97,7 @@ const goodbye = 2 * time.Second
 func (d *Daemon) Serve(ctx context.Context, doors ...Door) error {
 	g := gateway.New(gateway.Options{
 		Auth: d, Log: d.log, Server: wire.Program{Name: "agenthost", Version: d.host.Version},
+		Hosts: d.cfg.Hosts, Origins: d.cfg.Origins, HostSetting: d.cfg.HostSetting, OriginSetting: d.cfg.OriginSetting,
 	})
 	srv := gateway.Server(g)
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -132,6 +133,51 @@ func TestDoors(t *testing.T) {
 		if d, err := w.ListenTCP(t.Context(), a); err == nil {
 			t.Errorf("it listens on %s", a)
 			d.Close()
+		}
+	}
+}
+
+// TestForeignRefused: who is refused for where a request is for or from reads how to
+// allow that, and what was allowed comes in.
+func TestForeignRefused(t *testing.T) {
+	w := newWorld(t, func(c *Config) {
+		c.Hosts, c.Origins, c.HostSetting, c.OriginSetting = []string{"box.example"}, []string{"https://app.example"}, "--allow-host", "--allow-origin"
+	})
+	_, address := w.serve()
+	token, err := os.ReadFile(w.TokenFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	for name, tc := range map[string]struct {
+		host, origin string
+		want         int
+		holds        string
+	}{
+		"its own name":     {address, "", http.StatusOK, ""},
+		"a foreign name":   {"evil.example", "", http.StatusForbidden, "--allow-host"},
+		"an allowed name":  {"box.example", "", http.StatusOK, ""},
+		"a foreign page":   {address, "https://evil.example", http.StatusForbidden, "--allow-origin"},
+		"no page's origin": {address, "null", http.StatusForbidden, "--allow-origin"},
+		"an allowed page":  {address, "https://app.example", http.StatusOK, ""},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/v1/sessions", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = tc.host
+		req.Header.Set("Authorization", "Bearer "+string(bytes.TrimSpace(token)))
+		if tc.origin != "" {
+			req.Header.Set("Origin", tc.origin)
+		}
+		res, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || res.StatusCode != tc.want || !strings.Contains(string(body), tc.holds) {
+			t.Errorf("%s: %d %s, %v; want %d with %q", name, res.StatusCode, body, err, tc.want, tc.holds)
 		}
 	}
 }
