@@ -86,7 +86,7 @@ func route(rawURL string, opts Options) (string, *http.Transport, error) {
 		}
 		return "ws://localhost" + Path, t, nil
 	}
-	return "", nil, fmt.Errorf("address of the relay: want ws, wss or unix, got %q", u.Scheme)
+	return "", nil, fmt.Errorf("address of the relay: want a URL such as wss://relay.example or unix:///path, got %q", redact(rawURL))
 }
 
 // redact is a URL without what may be secret in it.
