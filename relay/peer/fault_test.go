@@ -68,9 +68,16 @@ func TestHalfOpen(t *testing.T) {
 		began := time.Now()
 		called := make(chan error, 1)
 		go func() { called <- a.Call(t.Context(), "echo", nil, nil) }()
-		// Both readers are in the old read until something comes: make them look.
-		am.transport.(*pipeEnd).frames <- []byte(`{"jsonrpc":"2.0","id":0,"result":null}`)
-		bm.transport.(*pipeEnd).frames <- []byte(`{"jsonrpc":"2.0","id":0,"result":null}`)
+		// A reader that is in the old read stays there until something comes: make it
+		// look. One that has looked, because a ping was under way, takes nothing more.
+		for _, end := range []*pipeEnd{am.transport.(*pipeEnd), bm.transport.(*pipeEnd)} {
+			go func() {
+				select {
+				case end.frames <- []byte(`{"jsonrpc":"2.0","id":0,"result":null}`):
+				case <-end.closed:
+				}
+			}()
+		}
 		for _, end := range []<-chan error{aEnd, bEnd} {
 			if err := <-end; !errors.Is(err, ErrDead) {
 				t.Errorf("Serve = %v, want ErrDead", err)
