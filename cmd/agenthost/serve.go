@@ -56,8 +56,8 @@ itself when the file changes. systemd is told when it is ready.`,
 		},
 	}
 	cmd.Flags().StringArrayVar(&f.listen, "listen", nil, "listen on `ADDRESS`: unix:///path or tcp://127.0.0.1:0 (repeatable)")
-	cmd.Flags().StringSliceVar(&f.hosts, "allow-host", nil, "`NAME` that requests to --listen may be for, beside this machine's own (repeatable)")
-	cmd.Flags().StringSliceVar(&f.origins, "allow-origin", nil, "`URL` of a page that may use --listen from a browser, with the token (repeatable)")
+	cmd.Flags().StringSliceVar(&f.hosts, "allow-host", nil, "`NAME` that requests to --listen may be for, beside loopback")
+	cmd.Flags().StringSliceVar(&f.origins, "allow-origin", nil, "`URL` of a page that may use --listen, with the token")
 	cmd.Flags().StringArrayVar(&f.relays, "relay", nil, "dial out to the relay at `URL` (repeatable; default relay.url)")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", "", "`FILE` with this host's token for the relays (default relay.tokenFile)")
 	cmd.Flags().BoolVar(&f.resume, "resume", false, "start the agents again that ran when the host ended")
