@@ -77,7 +77,11 @@ The first start makes DATA/operator.token, with which tokens are made:
 		SilenceUsage:  true,
 		Version:       version,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), f, out, errOut)
+			err := serve(cmd.Context(), f, out, errOut)
+			for errors.Is(err, errAgain) && cmd.Context().Err() == nil {
+				err = serve(cmd.Context(), f, out, errOut)
+			}
+			return err
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })

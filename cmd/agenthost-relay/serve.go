@@ -35,7 +35,7 @@ func serve(ctx context.Context, f *flags, out, errOut io.Writer) error {
 	if err := os.MkdirAll(f.data, 0o700); err != nil {
 		return fmt.Errorf("--data: %w", err)
 	}
-	nc, closeNATS, err := connect(f, log)
+	nc, health, closeNATS, err := connect(f, log)
 	if err != nil {
 		return err
 	}
@@ -67,6 +67,7 @@ func serve(ctx context.Context, f *flags, out, errOut io.Writer) error {
 		})
 		return gw
 	}
+	opts.Health = health
 	srv := server.New(opts)
 	stopMetrics, err := serveMetrics(f.metrics, srv.Metrics(), log)
 	if err != nil {
@@ -82,9 +83,20 @@ func serve(ctx context.Context, f *flags, out, errOut io.Writer) error {
 		scheme = "https"
 	}
 	fmt.Fprintf(out, "relay at %s://%s\noperator's token in %s\n", scheme, ln.Addr(), tokenFile)
+	watching, endWatch := context.WithCancel(ctx)
+	defer endWatch()
+	mended := make(chan struct{})
+	go func() {
+		if mendable(watching, health, func() error { return room(f.data) }, log) {
+			close(mended)
+		}
+	}()
+	var again error
 	select {
 	case err := <-served:
 		return fmt.Errorf("serving: %w", err)
+	case <-mended:
+		again = errAgain
 	case <-ctx.Done():
 	}
 	log.Info("stopping")
@@ -93,19 +105,20 @@ func serve(ctx context.Context, f *flags, out, errOut io.Writer) error {
 	srv.Close()
 	err = errors.Join(gw.Shutdown(end), web.Shutdown(end))
 	if err != nil {
-		return fmt.Errorf("stopping: %w", err)
+		return errors.Join(again, fmt.Errorf("stopping: %w", err))
 	}
-	return nil
+	return again
 }
 
-// connect connects to the cluster, or starts the embedded server.
-func connect(f *flags, log *slog.Logger) (*nats.Conn, func(), error) {
+// connect connects to the cluster, or starts the embedded server, which can tell its
+// health.
+func connect(f *flags, log *slog.Logger) (nc *nats.Conn, health func() error, closeAll func(), err error) {
 	if f.nats == "" {
 		var secret []byte
 		if f.secretFile != "" {
 			var err error
 			if secret, err = os.ReadFile(f.secretFile); err != nil {
-				return nil, nil, usageError{fmt.Errorf("--cluster-secret: %w", err)}
+				return nil, nil, nil, usageError{fmt.Errorf("--cluster-secret: %w", err)}
 			}
 		}
 		e, err := store.StartEmbedded(store.EmbeddedOptions{
@@ -114,19 +127,22 @@ func connect(f *flags, log *slog.Logger) (*nats.Conn, func(), error) {
 			ClusterSecret: strings.TrimSpace(string(secret)), Logger: log,
 		})
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
-		return e.Conn(), e.Close, nil
+		if f.clusterL == "" {
+			health = e.Health // a node that catches up is no fault
+		}
+		return e.Conn(), health, e.Close, nil
 	}
 	opts := []nats.Option{nats.Name("agenthost relay"), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(false)}
 	if f.natsCreds != "" {
 		opts = append(opts, nats.UserCredentials(f.natsCreds))
 	}
-	nc, err := nats.Connect(f.nats, opts...)
+	nc, err = nats.Connect(f.nats, opts...)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--nats %s: %w", f.nats, err)
+		return nil, nil, nil, fmt.Errorf("--nats %s: %w", f.nats, err)
 	}
-	return nc, nc.Close, nil
+	return nc, nil, nc.Close, nil
 }
 
 // openWait is how long a cluster may take to have a leader.

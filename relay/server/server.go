@@ -31,6 +31,8 @@ type Options struct {
 	// ClientIP says where a request comes from, for limits; nil is the connection's
 	// address. Behind a proxy it is the proxy's word.
 	ClientIP func(*http.Request) string
+	// Health reports a store that cannot be used, for /readyz; nil asks the store alone.
+	Health func() error
 	// Logger gets facts, never tokens, codes or envelopes. Nil is silent.
 	Logger *slog.Logger
 }
@@ -121,7 +123,11 @@ func (s *Server) enter() bool {
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
 	defer cancel()
-	if err := s.opt.Store.Ready(ctx); err != nil || s.ctx.Err() != nil {
+	err := s.opt.Store.Ready(ctx)
+	if err == nil && s.opt.Health != nil {
+		err = s.opt.Health()
+	}
+	if err != nil || s.ctx.Err() != nil {
 		s.log.Warn("not ready", "err", err)
 		http.Error(w, "not ready", http.StatusServiceUnavailable)
 		return

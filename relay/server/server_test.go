@@ -10,6 +10,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -664,5 +665,31 @@ func TestForeignLive(t *testing.T) {
 			t.Errorf("live is %+v, want the truth alone", item.Live)
 		}
 		return
+	}
+}
+
+// A process whose store takes nothing is alive and not ready.
+func TestNotReady(t *testing.T) {
+	s, stop := openStore(t, t.TempDir())
+	t.Cleanup(stop)
+	var full atomic.Bool
+	srv := server.New(server.Options{Store: s, Health: func() error {
+		if full.Load() {
+			return errors.New("no space left on device")
+		}
+		return nil
+	}})
+	t.Cleanup(srv.Close)
+	for _, c := range []struct {
+		full bool
+		path string
+		want int
+	}{{false, "/readyz", 200}, {true, "/readyz", 503}, {true, "/healthz", 200}, {false, "/readyz", 200}} {
+		full.Store(c.full)
+		w := httptest.NewRecorder()
+		srv.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path, nil))
+		if w.Code != c.want {
+			t.Errorf("%s, full %t: %d, want %d", c.path, c.full, w.Code, c.want)
+		}
 	}
 }

@@ -3,10 +3,12 @@
 package store
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"time"
@@ -137,6 +139,15 @@ func (o EmbeddedOptions) cluster(opts *server.Options) error {
 
 // Conn is the connection to the server. It ends with it.
 func (e *Embedded) Conn() *nats.Conn { return e.conn }
+
+// Health reports what the server cannot do: a stream whose file could not be written
+// stays unwritable until the server starts again, also when the disk has room again.
+func (e *Embedded) Health() error {
+	if h := e.server.Healthz(&server.HealthzOptions{}); h.StatusCode != 0 && h.StatusCode != http.StatusOK || h.Error != "" {
+		return fmt.Errorf("the store: %s", cmp.Or(h.Error, h.Status))
+	}
+	return nil
+}
 
 // Close stops the server when what it has is stored.
 func (e *Embedded) Close() {

@@ -555,6 +555,9 @@ func TestDirectoryTaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := first.Health(); err != nil {
+		t.Errorf("Health = %v", err)
+	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
 		t.Fatal(err)
