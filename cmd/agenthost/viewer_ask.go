@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agenthost/agenthost/client"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/relay/wire"
 )
@@ -31,9 +32,10 @@ func requestOf(a wire.Ask) (contract.PermissionRequest, error) {
 
 func newAsks(st *streams) *cobra.Command {
 	var asJSON bool
-	cmd, _ := viewerCommand("asks SESSION", "List what waits for somebody's decision", "  agenthost asks last", cobra.ExactArgs(1),
+	cmd, _ := viewerCommand("asks [SESSION]", "List what waits for somebody's decision, of all sessions without one",
+		"  agenthost asks\n  agenthost asks last", cobra.MaximumNArgs(1),
 		func(ctx context.Context, c *link, args []string) error {
-			asks, err := c.Asks(ctx, args[0])
+			asks, err := asksOf(ctx, c, args)
 			if err != nil {
 				return err
 			}
@@ -41,7 +43,7 @@ func newAsks(st *streams) *cobra.Command {
 				return printJSON(st.out, asks)
 			}
 			tw := tabwriter.NewWriter(st.out, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(tw, "CALL\tSINCE\tTOOL\tWHAT")
+			fmt.Fprintln(tw, "SESSION\tCALL\tSINCE\tTOOL\tWHAT")
 			for _, a := range asks {
 				req, err := requestOf(a)
 				if err != nil {
@@ -51,12 +53,39 @@ func newAsks(st *streams) *cobra.Command {
 				if req.Question != nil {
 					what = questionLine(req.Question)
 				}
-				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", a.Call, ago(a.Opened), req.ToolName, oneLine(what))
+				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", a.Session, a.Call, ago(a.Opened), req.ToolName, oneLine(what))
 			}
 			return tw.Flush()
 		})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// asksOf are the open asks of a session, or of all.
+func asksOf(ctx context.Context, c *link, args []string) ([]wire.Ask, error) {
+	if len(args) > 0 {
+		return c.Asks(ctx, args[0])
+	}
+	sessions, err := c.Sessions(ctx, wire.SessionsParams{})
+	if err != nil {
+		return nil, err
+	}
+	all := []wire.Ask{}
+	for _, s := range sessions {
+		if s.Asks == 0 {
+			continue
+		}
+		asks, err := c.Asks(ctx, s.ID)
+		switch client.Code(err) {
+		case wire.CodeNotFound, wire.CodeHostOffline: // it went meanwhile, or nobody can answer now
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, asks...)
+	}
+	return all, nil
 }
 
 // questionLine names the fields of a question, as answer takes them.
