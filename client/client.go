@@ -109,10 +109,17 @@ func ignore(context.Context, string, jsontext.Value) (any, error) {
 	return nil, wire.Errorf(wire.CodeUnknownMethod, "this is a viewer")
 }
 
+// sendBytes is the longest message that daemons and relays take of a viewer
+// (docs/relay.md): a longer one would cost the connection, and with it the knowledge
+// whether the call was made.
+const sendBytes = 8 << 20
+
 // connect opens a connection, which is served until it or the client ends.
 func (c *Client) connect(ctx context.Context, h peer.Handler) (*peer.Conn, wire.Welcome, error) {
 	var w wire.Welcome
-	conn, err := peer.Dial(ctx, c.url, peer.Options{Token: c.opts.Token, TLS: c.opts.TLS, Ordered: wire.Ordered, Log: c.opts.Log})
+	conn, err := peer.Dial(ctx, c.url, peer.Options{
+		Token: c.opts.Token, TLS: c.opts.TLS, Ordered: wire.Ordered, Log: c.opts.Log, SendBytes: sendBytes,
+	})
 	if err != nil {
 		return nil, w, err
 	}

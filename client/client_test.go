@@ -480,3 +480,18 @@ func TestEvents(t *testing.T) {
 		t.Errorf("events %s, want %s …", got, all)
 	}
 }
+
+// TestTooLong: what no server takes is refused here, so that it is known that it was
+// not done, and costs neither the connection nor those who use it.
+func TestTooLong(t *testing.T) {
+	host, _, addr := server(t, nil)
+	host.Add(wire.Session{ID: "session1"})
+	c := dial(t, "ws://"+addr)
+	_, err := c.Send(t.Context(), wire.SendParams{Session: "session1", Text: strings.Repeat("x", 9<<20)})
+	if client.Code(err) != wire.CodeTooLarge {
+		t.Errorf("Send = %v, want it too large", err)
+	}
+	if _, err := c.Session(t.Context(), "session1"); err != nil {
+		t.Errorf("Session = %v", err)
+	}
+}

@@ -476,7 +476,7 @@ func TestTokens(t *testing.T) {
 	if _, ok, _ := s.TokenOf(ctx, secret); ok {
 		t.Error("a revoked token counts")
 	}
-	if list, err := s.Tokens(ctx, "acme"); len(list) != 2 || err != nil || list[0].ID != k.ID {
+	if list, err := s.Tokens(ctx, "acme"); len(list) != 2 || err != nil || list[0].ID != k.ID && list[1].ID != k.ID { // made in one millisecond, as a rule
 		t.Errorf("Tokens = %+v, %v", list, err)
 	}
 	for range 2 {
