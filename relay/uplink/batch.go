@@ -50,6 +50,9 @@ func (b *batcher) send(ctx context.Context, pieces <-chan piece, acks chan<- ack
 			if err := b.f.tellMetadata(ctx); err != nil {
 				return err
 			}
+			if len(pieces) == 0 && rests(b.f.metadata(), b.next) && b.f.l.u.cursors.get(b.f.id) >= b.next {
+				return errRests
+			}
 			continue
 		case p, ok := <-pieces:
 			if !ok {

@@ -47,6 +47,11 @@ func (f *feed) changed(s wire.Session) {
 		f.latest = s
 	}
 	f.mu.Unlock()
+	f.poke()
+}
+
+// poke wakes who waits for a change.
+func (f *feed) poke() {
 	select {
 	case f.wake <- struct{}{}:
 	default:
@@ -88,12 +93,10 @@ func (f *feed) run() {
 }
 
 // tell opens the session at the relay and sends what it lacks and what comes.
-func (f *feed) tell() error {
-	ctx, cancel := context.WithCancelCause(f.ctx)
-	defer cancel(nil)
+func (f *feed) tell() (err error) {
 	var open wire.OpenResult
 	s := f.metadata()
-	if err := f.l.conn.Call(ctx, wire.SessionOpen, wire.OpenParams{Session: s}, &open); err != nil {
+	if err := f.l.conn.Call(f.ctx, wire.SessionOpen, wire.OpenParams{Session: s}, &open); err != nil {
 		return fmt.Errorf("%s: %w", wire.SessionOpen, err)
 	}
 	f.version = open.Version
@@ -102,11 +105,56 @@ func (f *feed) tell() error {
 	}
 	f.l.u.cursors.set(f.id, open.Next, f.l.u.log)
 	f.once.Do(func() { close(f.opened) })
-	stream, err := f.l.u.opt.Source.Stream(ctx, f.id, open.Next)
-	if err != nil {
-		return fmt.Errorf("reading the session: %w", err)
+	for next := open.Next; ; {
+		if next, err = f.follow(next); !errors.Is(err, errRests) {
+			return err
+		}
+		if err := f.rest(next); err != nil {
+			return err
+		}
 	}
-	b := &batcher{f: f, next: open.Next}
+}
+
+// rests reports whether nothing is to be expected of the session: its agent is
+// stopped, and what lies before next is all there is. Most sessions of a host are
+// like that, and cost nothing then.
+func rests(s wire.Session, next wire.Position) bool {
+	return (s.State == wire.StateStopped || s.State == wire.StateFailed) && next >= s.End
+}
+
+// errRests says that the session's stream was left because it rests.
+var errRests = errors.New("the session rests")
+
+// rest waits until the session does something again.
+func (f *feed) rest(next wire.Position) error {
+	for {
+		if err := f.tellMetadata(f.ctx); err != nil {
+			return err
+		}
+		if !rests(f.metadata(), next) {
+			return nil
+		}
+		select {
+		case <-f.ctx.Done():
+			return context.Cause(f.ctx)
+		case <-f.wake:
+		}
+	}
+}
+
+// follow sends what the relay lacks and what comes, until the session rests: then it
+// returns the next position and errRests.
+func (f *feed) follow(next wire.Position) (wire.Position, error) {
+	if rests(f.metadata(), next) {
+		return next, errRests
+	}
+	ctx, cancel := context.WithCancelCause(f.ctx)
+	defer cancel(nil)
+	stream, err := f.l.u.opt.Source.Stream(ctx, f.id, next)
+	if err != nil {
+		return next, fmt.Errorf("reading the session: %w", err)
+	}
+	b := &batcher{f: f, next: next}
 	pieces := make(chan piece, batchEnvelopes)
 	acks := make(chan ack, cap(f.l.inflight))
 	var wg sync.WaitGroup
@@ -140,7 +188,7 @@ func (f *feed) tell() error {
 	if cause := context.Cause(ctx); cause != nil && f.ctx.Err() == nil {
 		err = cause
 	}
-	return err
+	return b.next, err
 }
 
 // acknowledge takes the answers in the order of the appends.
@@ -157,6 +205,9 @@ func (f *feed) acknowledge(ctx context.Context, acks <-chan ack) error {
 				return fmt.Errorf("%s: %w", wire.SessionAppend, err)
 			}
 			f.l.u.cursors.set(f.id, r.Next, f.l.u.log)
+			if rests(f.metadata(), r.Next) {
+				f.poke() // send looks whether that was all
+			}
 		}
 	}
 }

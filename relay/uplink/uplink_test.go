@@ -180,6 +180,8 @@ type fakeHost struct {
 	oldest   map[string]int64
 	given    int // lines that streams gave and no append has taken
 	files    map[string]string
+	streams  int // that are read
+	opened   int // streams so far
 	call     func(caller wire.Caller, method string, params jsontext.Value) (jsontext.Value, error)
 }
 
@@ -253,6 +255,15 @@ func (h *fakeHost) WatchSessions(ctx context.Context, _ wire.SessionsParams) ([]
 
 func (h *fakeHost) Stream(ctx context.Context, session string, from wire.Position) (iter.Seq2[gateway.Item, error], error) {
 	return func(yield func(gateway.Item, error) bool) {
+		h.mu.Lock()
+		h.streams++
+		h.opened++
+		h.mu.Unlock()
+		defer func() {
+			h.mu.Lock()
+			h.streams--
+			h.mu.Unlock()
+		}()
 		next := from
 		for {
 			h.mu.Lock()
@@ -467,6 +478,49 @@ func TestTrimmed(t *testing.T) {
 	check(t, r, "s", numbered(30, 20))
 	if r.base["s"] != 30 {
 		t.Errorf("it begins at %d, want 30", r.base["s"])
+	}
+}
+
+// A stopped session that the relay has whole is not followed, until it goes on.
+func TestResting(t *testing.T) {
+	r, h := newFakeRelay(t), newFakeHost()
+	want := numbered(0, 20)
+	h.add("s", want[:10]...)
+	h.change(func() { h.sessions["s"].State = wire.StateStopped })
+	following := func(n int) func() bool {
+		return func() bool {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			return h.streams == n
+		}
+	}
+	stop := start(t, h, r, t.TempDir(), "")
+	until(t, "the first half", func() bool { return r.has("s") == 10 })
+	until(t, "the stream being left", following(0))
+	h.change(func() { h.sessions["s"].State, h.sessions["s"].Version = wire.StateRunning, 2 })
+	until(t, "the stream being followed", following(1))
+	h.add("s", want[10:]...)
+	h.change(func() { h.sessions["s"].State, h.sessions["s"].Version = wire.StateStopped, 3 })
+	until(t, "the second half", func() bool { return r.has("s") == 20 })
+	until(t, "the stream being left again", following(0))
+	until(t, "the state", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.meta["s"].Version == 3
+	})
+	check(t, r, "s", want)
+	stop()
+	// It is whole there already.
+	before := h.opened
+	start(t, h, r, t.TempDir(), "")
+	h.change(func() { h.sessions["s"].Title, h.sessions["s"].Version = "new", 4 })
+	until(t, "the title", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.meta["s"].Title == "new"
+	})
+	if h.opened != before {
+		t.Errorf("it was followed %d times though the relay has it all", h.opened-before)
 	}
 }
 
