@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,7 +92,7 @@ func TestServe(t *testing.T) {
 }
 
 // TestDoors: the socket is this user's; a loopback address wants the token, the
-// right one, and belongs to this machine.
+// right one, belongs to this machine, and may be the end of a tunnel.
 func TestDoors(t *testing.T) {
 	w := newWorld(t, nil)
 	_, address := w.serve()
@@ -129,6 +130,14 @@ func TestDoors(t *testing.T) {
 		}
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	for own, want := range map[bool]bool{true: true, false: false} {
+		req := httptest.NewRequest(http.MethodGet, "/v1/sessions", nil)
+		req.Header.Set("Authorization", "Bearer "+string(bytes.TrimSpace(token)))
+		p, err := w.Authenticate(req.WithContext(context.WithValue(req.Context(), knocked{}, Door{own: own})))
+		if err != nil || p.Caller.Local != want {
+			t.Errorf("by the user's own door %t: local %t, %v; want %t", own, p.Caller.Local, err, want)
+		}
+	}
 	for _, a := range []string{"0.0.0.0:0", "192.0.2.1:1", ":0", "example.com:1", "127.0.0.1"} {
 		if d, err := w.ListenTCP(t.Context(), a); err == nil {
 			t.Errorf("it listens on %s", a)
