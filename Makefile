@@ -26,8 +26,8 @@ race:
 	@[ "$$(CGO_ENABLED=$(CGO) $(GO) env CGO_ENABLED)" = 1 ] || echo "race: there is no C compiler, so the race detector is left out" >&2
 	GORACE=atexit_sleep_ms=0 CGO_ENABLED=$(CGO) $(GO) test $$([ $(CGO) = 1 ] && echo -race) $$($(GO) list ./... | grep -v /e2e)
 
-e2e: build agents ## The real agents against a scripted model.
-	$(GO) test -count=1 -timeout 20m ./e2e/...
+e2e: build agents ## The real agents against a scripted model; they mostly wait, so more at once than processors.
+	$(GO) test -count=1 -timeout 25m -parallel 4 ./e2e/...
 
 newest: build agents ## The newest Claude Code of the registry, if it is not the pinned one.
 	tools/newest.sh $(CLAUDE)
