@@ -131,6 +131,12 @@ func (s *Session) settleMeta() {
 // what failed to start cannot be gone on with. dir, when not
 // empty, restricts "last" to that working directory.
 func Find(stateDir, ref, dir string) (Meta, error) {
+	// A whole id needs no look at the others, of which there may be thousands.
+	if cuid2.IsCuid(ref) {
+		if m, err := readMeta(stateDir, ref); err == nil {
+			return m, nil
+		}
+	}
 	all, err := List(stateDir)
 	if err != nil {
 		return Meta{}, err

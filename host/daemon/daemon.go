@@ -305,6 +305,9 @@ func (d *Daemon) refresh() error {
 		return err
 	}
 	for _, e := range d.list() {
+		if d.ctx.Err() != nil {
+			return nil // Close waits
+		}
 		e.refresh()
 	}
 	return nil
