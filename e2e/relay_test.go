@@ -20,6 +20,7 @@ import (
 
 	"github.com/agenthost/agenthost/client"
 	"github.com/agenthost/agenthost/contract"
+	contracts "github.com/agenthost/agenthost/contract/session"
 	"github.com/agenthost/agenthost/internal/agentlab"
 	"github.com/agenthost/agenthost/relay/wire"
 )
@@ -281,7 +282,10 @@ func TestRelay(t *testing.T) {
 				w.question(s, made.ID)
 				w.rewindAndFork(s, made.ID)
 			case "codex":
+				w.steer(s, made.ID)
 				w.rewindAndFork(s, made.ID)
+			case "gemini":
+				w.refuses(made.ID)
 			}
 			w.goOn(s, made.ID)
 			w.same(s, made.ID)
@@ -392,6 +396,25 @@ func (w *world) steer(s *session, id string) {
 		return ok && e.Role == contract.RoleUser && ev.Steer
 	})
 	w.completed(s)
+}
+
+// refuses: what an agent cannot do is refused at once, with the reason.
+func (w *world) refuses(id string) {
+	w.t.Helper()
+	for _, args := range [][]string{{"rewind", id, "x"}, {"fork", id}} {
+		if out, err := w.try(append(args, "--relay", w.url, "--token-file", w.token)...); err == nil {
+			w.t.Errorf("agenthost %q was taken: %s", args, out)
+		}
+	}
+	got, err := w.c.Session(w.t.Context(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, c := range []contracts.Capability{contracts.CapSteer, contracts.CapRewind, contracts.CapFork} {
+		if got.Missing[c] == "" {
+			w.t.Errorf("nobody is told why the agent has no %s", c)
+		}
+	}
 }
 
 func (w *world) question(s *session, id string) {
