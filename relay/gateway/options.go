@@ -34,7 +34,8 @@ type Limits struct {
 	// Connections are WebSockets and streams at once: 64. One more is
 	// wire.CodeRateLimited.
 	Connections int
-	// Subscriptions are those of one WebSocket: 256.
+	// Subscriptions are those of one WebSocket: 64. Each has half a megabyte and an
+	// envelope in memory while its reader takes nothing.
 	Subscriptions int
 	// Rate is requests and calls per second, Burst how many at once: 50 and 200.
 	Rate, Burst int
@@ -61,7 +62,7 @@ type Limits struct {
 
 func (o Options) withDefaults() Options {
 	ints := map[*int]int{
-		&o.Limits.Connections: 64, &o.Limits.Subscriptions: 256, &o.Limits.Rate: 50, &o.Limits.Burst: 200,
+		&o.Limits.Connections: 64, &o.Limits.Subscriptions: 64, &o.Limits.Rate: 50, &o.Limits.Burst: 200,
 		&o.Limits.BodyBytes: 8 << 20, &o.Limits.PageBytes: 4 << 20,
 	}
 	for v, d := range ints {

@@ -15,16 +15,16 @@ import (
 // Record is an envelope with its position, or a Reset.
 type Record struct {
 	Position wire.Position
-	// Line is the envelope's journal line. It is only valid until the next Record.
+	// Line is the envelope's journal line. Nobody changes it.
 	Line []byte
 	// Reset says that retention has taken what lies between the position that was to
 	// come and this one. Line is nil.
 	Reset bool
 }
 
-// readAhead bounds what a reader has in memory: the server sends that many bytes
-// before it waits for more to be asked for.
-const readAhead = 2 << 20
+// readAhead bounds what a reader has in memory: the server sends that many messages'
+// bytes before it waits for more to be asked for. There may be thousands of readers.
+const readAhead = 2
 
 // Read gives the session's envelopes from a position on and then those to come, until
 // ctx is over, which ends the sequence without an error.
@@ -73,7 +73,7 @@ func (r *reader) run(ctx context.Context, yield func(Record, error) bool) (more 
 	if err != nil {
 		return true, fmt.Errorf("reading session %s: %w", r.session, err)
 	}
-	msgs, err := cons.Messages(jetstream.PullMaxBytes(max(readAhead, 2*r.t.payload)))
+	msgs, err := cons.Messages(jetstream.PullMaxBytes(readAhead*r.t.payload))
 	if err != nil {
 		return true, fmt.Errorf("reading session %s: %w", r.session, err)
 	}

@@ -159,7 +159,7 @@ func (s *Store) openTenant(ctx context.Context, name string) (*Tenant, error) {
 	t := &Tenant{name: name, store: s}
 	// A quarter is left for headers, of which there are few, and for what a
 	// server's limit counts beside the payload.
-	t.payload = min(512<<10, int(s.nc.MaxPayload())*3/4)
+	t.payload = min(256<<10, int(s.nc.MaxPayload())*3/4)
 	streams := []struct {
 		to  *jetstream.Stream
 		cfg jetstream.StreamConfig
