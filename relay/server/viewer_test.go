@@ -313,3 +313,30 @@ func BenchmarkDecision(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "p50-µs")
 	b.ReportMetric(float64(took[len(took)*95/100].Microseconds()), "p95-µs")
 }
+
+// One host at two relays at once: each has everything, and one that goes away costs
+// the other nothing.
+func TestTwoRelays(t *testing.T) {
+	a, b := startRelay(t), startRelay(t)
+	h := newFakeHost("laptop")
+	h.add("session1", 50, 20)
+	p := newProxy(t, a.http.URL)
+	connect(t, h, p.url(), a.token(t, "acme", wire.ScopeHost))
+	connect(t, h, b.http.URL, b.token(t, "other", wire.ScopeHost))
+	views := map[*relay]string{a: a.token(t, "acme", wire.ScopeView), b: b.token(t, "other", wire.ScopeView)}
+	for r, token := range views {
+		until(t, "the session", func() bool {
+			_, err := r.viewer(t, token).Backend.Session(t.Context(), "session1")
+			return err == nil
+		})
+	}
+	p.setDown(true)
+	h.add("session1", 50, 20)
+	if err := follow(t, b, views[b], "session1", 100, 20); err != nil {
+		t.Errorf("the relay that stayed: %v", err)
+	}
+	p.setDown(false)
+	if err := follow(t, a, views[a], "session1", 100, 20); err != nil {
+		t.Errorf("the relay that was away: %v", err)
+	}
+}
