@@ -73,7 +73,7 @@ func (r *reader) run(ctx context.Context, yield func(Record, error) bool) (more 
 	if err != nil {
 		return true, fmt.Errorf("reading session %s: %w", r.session, err)
 	}
-	msgs, err := cons.Messages(jetstream.PullMaxBytes(readAhead*r.t.payload))
+	msgs, err := cons.Messages(jetstream.PullMaxBytes(readAhead * r.t.payload))
 	if err != nil {
 		return true, fmt.Errorf("reading session %s: %w", r.session, err)
 	}
