@@ -9,9 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +17,7 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/client"
+	"github.com/agenthost/agenthost/internal/leaktest"
 	"github.com/agenthost/agenthost/relay/gateway"
 	"github.com/agenthost/agenthost/relay/gateway/gatewaytest"
 	"github.com/agenthost/agenthost/relay/wire"
@@ -28,30 +27,7 @@ import (
 const patience = 120 * time.Second
 
 // TestMain checks in the end that no goroutine is left.
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if left := leftGoroutines(); left != "" && code == 0 {
-		fmt.Fprintln(os.Stderr, "goroutines left behind:\n"+left)
-		code = 1
-	}
-	os.Exit(code)
-}
-
-func leftGoroutines() string {
-	for deadline := time.Now().Add(10 * time.Second); ; runtime.Gosched() {
-		var left []string
-		stacks := make([]byte, 1<<20)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-			if (strings.Contains(stack, "agenthost/client.") || strings.Contains(stack, "relay/peer.")) && !strings.Contains(stack, "TestMain") {
-				left = append(left, stack)
-			}
-		}
-		if len(left) == 0 || time.Now().After(deadline) {
-			return strings.Join(left, "\n\n")
-		}
-	}
-}
+func TestMain(m *testing.M) { leaktest.Main(m, "agenthost/client.", "relay/peer.") }
 
 // server is a gateway over a host in memory; the token "t" may do all.
 func server(t *testing.T, listen net.Listener) (*gatewaytest.Backend, *gatewaytest.Tokens, string) {

@@ -9,10 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/leaktest"
 )
 
 // patience is how long a test waits for what must happen, on a machine that is
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 		os.Exit(beHost(script))
 	}
 	code := m.Run()
-	if left := leftGoroutines(); left != "" && code == 0 {
+	if left := leaktest.Left("internal/proc."); left != "" && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines left behind:\n"+left)
 		code = 1
 	}
@@ -36,26 +37,6 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
-}
-
-// leftGoroutines returns the stacks of this package's goroutines that don't end.
-func leftGoroutines() string {
-	var left []string
-	ended := eventually(10*time.Second, func() bool {
-		left = nil
-		stacks := make([]byte, 1<<20)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-			if strings.Contains(stack, "internal/proc.") && !strings.Contains(stack, "TestMain") {
-				left = append(left, stack)
-			}
-		}
-		return len(left) == 0
-	})
-	if ended {
-		return ""
-	}
-	return strings.Join(left, "\n\n")
 }
 
 // eventually reports whether the condition came true within d.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/agenthost/agenthost/internal/leaktest"
 	"github.com/agenthost/agenthost/internal/proc"
 )
 
@@ -26,7 +26,7 @@ const patience = 60 * time.Second
 // TestMain lets the test binary be a shim, and checks that nothing is left.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if left := leftGoroutines(); left != "" && code == 0 {
+	if left := leaktest.Left("internal/proc.", "internal/terminal."); left != "" && code == 0 {
 		fmt.Fprintln(os.Stderr, "goroutines left behind:\n"+left)
 		code = 1
 	}
@@ -35,23 +35,6 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
-}
-
-func leftGoroutines() string {
-	var left []string
-	eventually(10*time.Second, func() bool {
-		left = nil
-		stacks := make([]byte, 1<<20)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		for stack := range strings.SplitSeq(string(stacks), "\n\n") {
-			ours := strings.Contains(stack, "internal/proc.") || strings.Contains(stack, "internal/terminal.")
-			if ours && !strings.Contains(stack, "TestMain") {
-				left = append(left, stack)
-			}
-		}
-		return len(left) == 0
-	})
-	return strings.Join(left, "\n\n")
 }
 
 // eventually reports whether the condition came true within d.
