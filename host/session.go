@@ -138,24 +138,7 @@ func (s *Session) Done() <-chan struct{} { return s.done }
 
 // do runs f on the loop and waits for it.
 func (s *Session) do(ctx context.Context, f func() error) error {
-	res := make(chan error, 1)
-	if !s.inbox.post(func() { res <- f() }) {
-		return ErrOver
-	}
-	select {
-	case err := <-res:
-		return err
-	case <-s.done:
-		// The loop may have run it just before it ended.
-		select {
-		case err := <-res:
-			return err
-		default:
-			return ErrOver
-		}
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return s.await(ctx, func(done func(error)) { done(f()) })
 }
 
 // Opened waits until the agent's session is open; the error says why it is not.
@@ -217,6 +200,7 @@ func (s *Session) begin(start func(done func(error))) (wait func(context.Context
 		case err := <-res:
 			return err
 		case <-s.done:
+			// The loop may have run it just before it ended.
 			select {
 			case err := <-res:
 				return err
