@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,28 +31,34 @@ func (r *remote) register(cmd *cobra.Command) {
 // link is a connection to a daemon or relay.
 type link struct {
 	*client.Client
-	address, token string
+	address string
 }
 
 // upload gives files to the other side.
 func (l *link) upload(ctx context.Context, paths []string) ([]wire.FileRef, error) {
-	if len(paths) == 0 {
-		return nil, nil
-	}
-	up, err := newUploader(l.address, l.token)
-	if err != nil {
-		return nil, err
-	}
-	defer up.close()
 	var refs []wire.FileRef
 	for _, p := range paths {
-		ref, err := up.file(ctx, p)
+		ref, err := l.uploadOne(ctx, p)
 		if err != nil {
 			return nil, err
 		}
 		refs = append(refs, ref)
 	}
 	return refs, nil
+}
+
+func (l *link) uploadOne(ctx context.Context, path string) (wire.FileRef, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return wire.FileRef{}, usage("name a readable file", "%v", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return wire.FileRef{}, usage("name a regular file", "%s: want a file", path)
+	}
+	up, err := l.Upload(ctx, wire.UploadParams{Name: filepath.Base(path), Size: info.Size()}, f)
+	return wire.FileRef{Ref: up.Ref, Name: up.Name}, err
 }
 
 // dialTime bounds how long a command waits for a connection.
@@ -88,7 +96,7 @@ func (r *remote) dial(ctx context.Context, cfg configuration) (*link, error) {
 	c, err := client.Dial(ctx, url, o)
 	switch {
 	case err == nil:
-		return &link{Client: c, address: url, token: o.Token}, nil
+		return &link{c, url}, nil
 	case r.relay == "" && client.Code(err) == "":
 		return nil, errNoDaemon // it was killed
 	}

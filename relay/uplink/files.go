@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/relay/peer"
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
@@ -143,29 +144,14 @@ func (l *link) fetch(ctx context.Context, files Files, caller wire.Caller, f wir
 // http makes a request to the relay's files of hosts. An error of the relay is a
 // *wire.Error.
 func (l *link) http(ctx context.Context, method, path string, header http.Header, body io.Reader) (*http.Response, error) {
-	base, err := url.Parse(l.u.url)
-	if err != nil {
-		return nil, err
-	}
-	base.Scheme = map[string]string{"ws": "http", "wss": "https"}[base.Scheme]
-	if base.Scheme == "" {
-		base.Scheme = "https"
-	}
-	base.Path = strings.TrimSuffix(base.Path, wire.HostPath) + wire.HostFilesPath + path
-	req, err := http.NewRequestWithContext(ctx, method, base.String(), body)
+	req, err := http.NewRequestWithContext(ctx, method, l.base+wire.HostFilesPath+path, body)
 	if err != nil {
 		return nil, err
 	}
 	for k, v := range header {
 		req.Header[k] = v
 	}
-	req.Header.Set("Authorization", "Bearer "+l.token)
-	client := http.DefaultClient
-	if l.u.opt.Peer.TLS != nil {
-		client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, TLSClientConfig: l.u.opt.Peer.TLS}}
-		defer client.CloseIdleConnections()
-	}
-	resp, err := client.Do(req)
+	resp, err := l.web.Do(req)
 	if err != nil {
 		return nil, wire.Errorf(wire.CodeUnknown, "asking the relay for a file: the connection failed")
 	}
@@ -173,12 +159,10 @@ func (l *link) http(ctx context.Context, method, path string, header http.Header
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	var e wire.Error
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	if json.Unmarshal(data, &e) != nil || e.Code == "" {
-		return nil, wire.Errorf(wire.CodeInternal, "the relay answers %s", resp.Status)
+	if e := peer.Refusal(resp); e != nil {
+		return nil, e
 	}
-	return nil, &e
+	return nil, wire.Errorf(wire.CodeInternal, "the relay answers %s", resp.Status)
 }
 
 // offer gives the relay the files that an envelope names, beside the stream, which

@@ -5,6 +5,7 @@ import (
 	"encoding/json/jsontext"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -14,10 +15,12 @@ import (
 
 // link is one connection.
 type link struct {
-	u     *Uplink
-	conn  *peer.Conn
-	host  wire.Host
-	token string
+	u    *Uplink
+	conn *peer.Conn
+	host wire.Host
+	// web and base are the relay's HTTP face, for files.
+	web  *http.Client
+	base string
 	// inflight has room for as many appends as the relay takes unanswered.
 	inflight chan struct{}
 	ctx      context.Context // ends with the connection
@@ -32,6 +35,7 @@ type link struct {
 func (l *link) run(ctx, dialCtx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer l.web.CloseIdleConnections()
 	l.ctx = ctx
 	served := make(chan error, 1)
 	go func() { served <- l.conn.Serve(ctx, l.handle) }()

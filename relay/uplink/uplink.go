@@ -258,10 +258,14 @@ func (u *Uplink) connect(ctx context.Context) error {
 	defer cancel()
 	opts := u.opt.Peer
 	opts.Token, opts.Ordered, opts.Log = token, wire.Ordered, u.log
+	web, base, err := peer.HTTP(strings.TrimSuffix(u.url, wire.HostPath), opts)
+	if err != nil {
+		return err
+	}
 	conn, err := peer.Dial(dialCtx, u.url, opts)
 	if err != nil {
 		return err
 	}
-	l := &link{u: u, conn: conn, host: hosts[0], token: token, feeds: map[string]*feed{}}
+	l := &link{u: u, conn: conn, host: hosts[0], web: web, base: base, feeds: map[string]*feed{}}
 	return l.run(ctx, dialCtx)
 }

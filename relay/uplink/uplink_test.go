@@ -27,6 +27,8 @@ import (
 type fakeRelay struct {
 	t    *testing.T
 	http *httptest.Server
+	// scheme is that of the URL it is dialled by.
+	scheme string
 	// gate, when not nil, lets one append through for each token.
 	gate chan struct{}
 
@@ -41,7 +43,7 @@ type fakeRelay struct {
 }
 
 func newFakeRelay(t *testing.T) *fakeRelay {
-	r := &fakeRelay{t: t, lines: map[string][]string{}, base: map[string]int64{}, meta: map[string]wire.Session{}, files: map[string]string{}, inflight: 4}
+	r := &fakeRelay{t: t, lines: map[string][]string{}, base: map[string]int64{}, meta: map[string]wire.Session{}, files: map[string]string{}, inflight: 4, scheme: "ws"}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+wire.HostPath, r.serve)
 	mux.HandleFunc("POST "+wire.HostFilesPath, func(w http.ResponseWriter, req *http.Request) {
@@ -333,7 +335,7 @@ func (h *fakeHost) Open(ctx context.Context, ref string) (io.ReadCloser, wire.Up
 func start(t *testing.T, h *fakeHost, r *fakeRelay, dir string, profile contract.Profile) (stop func()) {
 	t.Helper()
 	u, err := uplink.New(uplink.Options{
-		URL: strings.Replace(r.http.URL, "http", "ws", 1), Token: func() (string, error) { return "t", nil }, Source: h,
+		URL: strings.Replace(r.http.URL, "http", r.scheme, 1), Token: func() (string, error) { return "t", nil }, Source: h,
 		StateDir: dir, Profile: profile, MinWait: time.Millisecond, MaxWait: 20 * time.Millisecond,
 	})
 	if err != nil {
@@ -548,7 +550,14 @@ func TestStrictProfile(t *testing.T) {
 
 // Files that people send are brought here, those that a stream names are given.
 func TestFiles(t *testing.T) {
+	for _, scheme := range []string{"ws", "http"} {
+		t.Run(scheme, func(t *testing.T) { filesBothWays(t, scheme) })
+	}
+}
+
+func filesBothWays(t *testing.T, scheme string) {
 	r, h := newFakeRelay(t), newFakeHost()
+	r.scheme = scheme
 	r.files["remote1"] = "a picture"
 	h.files["mine"] = "a plot"
 	var got wire.SendParams
