@@ -10,13 +10,13 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/agenthost/agenthost/adapters/present"
+	"github.com/agenthost/agenthost/relay/peer"
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
@@ -47,17 +47,18 @@ type madeToken struct {
 
 // call makes a request of the relay's API of tokens.
 func (f *relayFlags) call(ctx context.Context, method, path string, in, out any) error {
-	base, err := url.Parse(f.url)
-	if err != nil || base.Host == "" {
-		return usage("name it with --relay https://relay.example", "--relay: want the URL of a relay, got %q", f.url)
+	token := ""
+	if f.tokenFile != "" {
+		var err error
+		if token, err = tokenOf(f.tokenFile); err != nil {
+			return err
+		}
 	}
-	switch base.Scheme {
-	case "ws":
-		base.Scheme = "http"
-	case "wss":
-		base.Scheme = "https"
+	web, base, err := peer.HTTP(f.url, peer.Options{Token: token})
+	if err != nil {
+		return usage("name it with --relay https://relay.example", "--relay: %v", err)
 	}
-	base.Path = path
+	defer web.CloseIdleConnections()
 	var body io.Reader
 	if in != nil {
 		raw, err := json.Marshal(in)
@@ -68,47 +69,41 @@ func (f *relayFlags) call(ctx context.Context, method, path string, in, out any)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, base.String(), body)
+	req, err := http.NewRequestWithContext(ctx, method, base+path, body)
 	if err != nil {
 		return usage("name it with --relay https://relay.example", "--relay: %v", err)
 	}
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	if f.tokenFile != "" {
-		token, err := os.ReadFile(f.tokenFile)
-		if err != nil {
-			return usage("name a file with a token", "--token-file: %v", err)
-		}
-		req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := web.Do(req)
 	if err != nil {
 		return &problem{code: exitFailed, what: fmt.Sprintf("asking the relay: %v", err), mend: "is it running, and is --relay right?"}
 	}
 	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, 16<<20))
-	if err != nil {
-		return fmt.Errorf("reading the relay's answer: %w", err)
-	}
 	if resp.StatusCode/100 != 2 {
-		var e wire.Error
-		if json.Unmarshal(raw, &e) != nil || e.Code == "" {
-			return &problem{code: exitFailed, what: fmt.Sprintf("the relay answers %s", resp.Status), mend: "is --relay the URL of an agenthost relay?"}
-		}
-		p := &problem{code: exitFailed, what: "the relay refuses: " + e.Message}
-		if e.Code == wire.CodeUnauthorized && f.tokenFile == "" && path != "/v1/pair" {
-			p.mend = "give a token whose scope is admin with --token-file"
-		}
-		return p
+		return f.refused(path, resp)
 	}
 	if out == nil {
 		return nil
 	}
-	if err := json.Unmarshal(raw, out); err != nil {
+	if err := json.UnmarshalRead(io.LimitReader(resp.Body, 16<<20), out); err != nil {
 		return fmt.Errorf("reading the relay's answer: %w", err)
 	}
 	return nil
+}
+
+// refused is what an answer that is no success says.
+func (f *relayFlags) refused(path string, resp *http.Response) error {
+	e := peer.Refusal(resp)
+	if e == nil {
+		return &problem{code: exitFailed, what: fmt.Sprintf("the relay answers %s", resp.Status), mend: "is --relay the URL of an agenthost relay?"}
+	}
+	p := &problem{code: exitFailed, what: "the relay refuses: " + e.Message}
+	if e.Code == wire.CodeUnauthorized && f.tokenFile == "" && path != "/v1/pair" {
+		p.mend = "give a token whose scope is admin with --token-file"
+	}
+	return p
 }
 
 // tokenRequest is what is asked of a new token.
