@@ -33,6 +33,16 @@ func fileRef(r *http.Request) (string, error) {
 	return ref, nil
 }
 
+// fileOf is the part of a backend that keeps files, and the ref in the path.
+func fileOf(r *http.Request, p Principal) (Files, string, error) {
+	store, err := files(p)
+	if err != nil {
+		return nil, "", err
+	}
+	ref, err := fileRef(r)
+	return store, ref, err
+}
+
 func (g *Gateway) createFile(w http.ResponseWriter, r *http.Request, p Principal) error {
 	store, err := files(p)
 	if err != nil {
@@ -56,11 +66,7 @@ func (g *Gateway) createFile(w http.ResponseWriter, r *http.Request, p Principal
 }
 
 func (g *Gateway) statFile(w http.ResponseWriter, r *http.Request, p Principal) error {
-	store, err := files(p)
-	if err != nil {
-		return err
-	}
-	ref, err := fileRef(r)
+	store, ref, err := fileOf(r, p)
 	if err != nil {
 		return err
 	}
@@ -77,11 +83,7 @@ func (g *Gateway) statFile(w http.ResponseWriter, r *http.Request, p Principal) 
 // appendFile takes a piece. It may be cut off: what came stays, and HEAD tells how
 // much that is.
 func (g *Gateway) appendFile(w http.ResponseWriter, r *http.Request, p Principal) error {
-	store, err := files(p)
-	if err != nil {
-		return err
-	}
-	ref, err := fileRef(r)
+	store, ref, err := fileOf(r, p)
 	if err != nil {
 		return err
 	}
@@ -115,11 +117,7 @@ func (p *paced) Read(b []byte) (int, error) {
 
 // readFile sends a file so that no browser runs it: it came from somebody.
 func (g *Gateway) readFile(w http.ResponseWriter, r *http.Request, p Principal) error {
-	store, err := files(p)
-	if err != nil {
-		return err
-	}
-	ref, err := fileRef(r)
+	store, ref, err := fileOf(r, p)
 	if err != nil {
 		return err
 	}
