@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/gosource"
 )
 
 const (
@@ -38,7 +39,7 @@ var events = [...]contract.Event{
 }
 
 // envelopeSchema describes one envelope in a profile.
-func envelopeSchema(src source, p contract.Profile) *jsonschema.Schema {
+func envelopeSchema(src gosource.Source, p contract.Profile) *jsonschema.Schema {
 	strict := p == contract.ProfileStrict
 	r := &reflector{
 		source: src, defs: map[string]*jsonschema.Schema{}, counts: true,
@@ -50,7 +51,7 @@ func envelopeSchema(src source, p contract.Profile) *jsonschema.Schema {
 		Properties: map[string]*jsonschema.Schema{"t": {Type: "string", MinLength: new(1)}},
 	}
 	if strict {
-		ev.Properties["t"] = &jsonschema.Schema{Type: "string", Enum: src.enums["EventType"]}
+		ev.Properties["t"] = &jsonschema.Schema{Type: "string", Enum: src.Enums["EventType"]}
 	}
 	for _, e := range events {
 		t := reflect.TypeOf(e)
@@ -73,22 +74,22 @@ func envelopeSchema(src source, p contract.Profile) *jsonschema.Schema {
 	return root
 }
 
-func envelopeRoot(src source, ev *jsonschema.Schema) *jsonschema.Schema {
+func envelopeRoot(src gosource.Source, ev *jsonschema.Schema) *jsonschema.Schema {
 	id := func(field string) *jsonschema.Schema {
-		return &jsonschema.Schema{Type: "string", Pattern: cuidPattern, Description: src.docs["Envelope."+field]}
+		return &jsonschema.Schema{Type: "string", Pattern: cuidPattern, Description: src.Docs["Envelope."+field]}
 	}
 	return &jsonschema.Schema{
 		Title:       "Session protocol v2 envelope",
-		Description: src.docs["Envelope"],
+		Description: src.Docs["Envelope"],
 		Type:        "object",
 		Required:    []string{"id", "time", "role", "ev"},
 		Properties: map[string]*jsonschema.Schema{
 			"id":       id("ID"),
-			"time":     {Type: "integer", Minimum: new(1.0), Maximum: new(253402300799999.0), Description: src.docs["Envelope.Time"]},
-			"role":     {Type: "string", Enum: src.enums["Role"], Description: src.docs["Envelope.Role"]},
+			"time":     {Type: "integer", Minimum: new(1.0), Maximum: new(253402300799999.0), Description: src.Docs["Envelope.Time"]},
+			"role":     {Type: "string", Enum: src.Enums["Role"], Description: src.Docs["Envelope.Role"]},
 			"turn":     id("Turn"),
 			"subagent": id("Subagent"),
-			"origin":   {Type: "string", Description: src.docs["Envelope.Origin"]},
+			"origin":   {Type: "string", Description: src.Docs["Envelope.Origin"]},
 			"ev":       ev,
 		},
 		PropertyOrder: []string{"id", "time", "role", "turn", "subagent", "origin", "ev"},

@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/gosource"
 )
 
 func main() {
@@ -31,11 +32,11 @@ func main() {
 // generate makes all schemas by their file names. dir is the directory of
 // package contract.
 func generate(dir string) (map[string][]byte, error) {
-	envelopes, err := readSource(dir)
+	envelopes, err := gosource.Read(dir)
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := readSource(filepath.Join(dir, "session"))
+	sessions, err := gosource.Read(filepath.Join(dir, "session"))
 	if err != nil {
 		return nil, err
 	}

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/agenthost/agenthost/internal/gosource"
 )
 
 // reflector makes schemas of Go types. Named structs become $defs.
 type reflector struct {
-	source source
+	source gosource.Source
 	defs   map[string]*jsonschema.Schema
 	// counts says that integers are counts: never negative.
 	counts bool
@@ -39,7 +41,7 @@ func (r *reflector) of(t reflect.Type) *jsonschema.Schema {
 		return r.of(t.Elem())
 	case reflect.String:
 		s := &jsonschema.Schema{Type: "string"}
-		if values := r.source.enums[t.Name()]; len(values) > 0 && !r.open[t.Name()] {
+		if values := r.source.Enums[t.Name()]; len(values) > 0 && !r.open[t.Name()] {
 			s.Enum = values
 		}
 		return s
@@ -69,7 +71,7 @@ func (r *reflector) define(t reflect.Type) {
 	if r.defs[t.Name()] != nil {
 		return
 	}
-	s := &jsonschema.Schema{Type: "object", Description: r.source.docs[t.Name()], Properties: map[string]*jsonschema.Schema{}}
+	s := &jsonschema.Schema{Type: "object", Description: r.source.Docs[t.Name()], Properties: map[string]*jsonschema.Schema{}}
 	r.defs[t.Name()] = s
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -77,7 +79,7 @@ func (r *reflector) define(t reflect.Type) {
 			continue // Extra: additional properties
 		}
 		p := r.of(f.Type)
-		p.Description = r.source.docs[t.Name()+"."+f.Name]
+		p.Description = r.source.Docs[t.Name()+"."+f.Name]
 		if r.refine != nil {
 			r.refine(t.Name(), f, p)
 		}

@@ -6,10 +6,11 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/internal/gosource"
 )
 
 // sessionSchema describes an Event; its $defs hold every struct of the contract.
-func sessionSchema(src source) *jsonschema.Schema {
+func sessionSchema(src gosource.Source) *jsonschema.Schema {
 	r := &reflector{source: src, defs: map[string]*jsonschema.Schema{}}
 	for _, t := range []reflect.Type{
 		reflect.TypeFor[session.Event](), reflect.TypeFor[session.SendOpts](), reflect.TypeFor[session.ModelInfo](),
@@ -17,10 +18,10 @@ func sessionSchema(src source) *jsonschema.Schema {
 		r.define(t)
 	}
 	r.defs["Capability"] = r.of(reflect.TypeFor[session.Capability]())
-	r.defs["Capability"].Description = src.docs["Capability"]
+	r.defs["Capability"].Description = src.Docs["Capability"]
 	return &jsonschema.Schema{
 		Title:       "Session contract: event",
-		Description: src.docs["Event"],
+		Description: src.Docs["Event"],
 		Ref:         "#/$defs/Event",
 		Defs:        r.defs,
 	}

@@ -10,13 +10,14 @@ import (
 	"strings"
 
 	"github.com/agenthost/agenthost/contract/schema"
+	"github.com/agenthost/agenthost/internal/gosource"
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
 // Schema makes schemas of the protocol's types.
 type Schema struct {
 	prefix  string // of references
-	sources map[string]source
+	sources map[string]gosource.Source
 	defs    Object
 }
 
@@ -27,9 +28,9 @@ var open = []string{"contract.PermissionMode", "contract.ErrorCode"}
 // New reads the source below root, the project's directory. Prefix is where
 // definitions are: "#/components/schemas/" or "#/$defs/".
 func New(root, prefix string) (*Schema, error) {
-	s := &Schema{prefix: prefix, sources: map[string]source{}}
+	s := &Schema{prefix: prefix, sources: map[string]gosource.Source{}}
 	for _, dir := range []string{"relay/wire", "contract", "contract/session"} {
-		src, err := readSource(filepath.Join(root, filepath.FromSlash(dir)))
+		src, err := gosource.Read(filepath.Join(root, filepath.FromSlash(dir)))
 		if err != nil {
 			return nil, err
 		}
@@ -146,7 +147,7 @@ func (s *Schema) of(t reflect.Type) Object {
 	case reflect.String:
 		out := Object{{"type", "string"}}
 		name := path.Base(t.PkgPath()) + "." + t.Name()
-		if values := s.sources[path.Base(t.PkgPath())].enums[t.Name()]; len(values) > 0 && !slices.Contains(open, name) {
+		if values := s.sources[path.Base(t.PkgPath())].Enums[t.Name()]; len(values) > 0 && !slices.Contains(open, name) {
 			out = out.With("enum", values)
 		}
 		return out
@@ -178,7 +179,7 @@ func (s *Schema) define(t reflect.Type) Object {
 	}
 	at := len(s.defs)
 	s.defs = append(s.defs, Member{name, Object{}}) // it may refer to itself
-	docs := s.sources[space].docs
+	docs := s.sources[space].Docs
 	properties, required := Object{}, []any{}
 	for f := range t.Fields() {
 		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -1,4 +1,8 @@
-package wireschema
+// Package gosource reads what the text of a Go package says and reflection cannot: its
+// comments and constants, for those who generate schemas of its types.
+//
+// Test with go test ./internal/gosource ./contract/schema/... ./relay/...
+package gosource
 
 import (
 	"fmt"
@@ -11,14 +15,18 @@ import (
 	"strings"
 )
 
-// source is what a package's text says and reflection cannot.
-type source struct {
-	docs  map[string]string // comments of types ("Usage") and fields ("Usage.Cost")
-	enums map[string][]any  // constants of each string type, in their order
+// Source is what a package's text says and reflection cannot.
+type Source struct {
+	// Docs are the comments of types ("Usage") and fields ("Usage.Cost"), each in one
+	// line. A field without one above it has the one behind it.
+	Docs map[string]string
+	// Enums are the constants of each string type, in their order.
+	Enums map[string][]any
 }
 
-func readSource(dir string) (source, error) {
-	s := source{docs: map[string]string{}, enums: map[string][]any{}}
+// Read reads the package in dir, without its tests.
+func Read(dir string) (Source, error) {
+	s := Source{Docs: map[string]string{}, Enums: map[string][]any{}}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return s, err
@@ -42,11 +50,11 @@ func readSource(dir string) (source, error) {
 	return s, nil
 }
 
-func (s source) read(decl *ast.GenDecl) error {
+func (s Source) read(decl *ast.GenDecl) error {
 	for _, spec := range decl.Specs {
 		switch spec := spec.(type) {
 		case *ast.TypeSpec:
-			s.docs[spec.Name.Name] = sentence(decl.Doc)
+			s.Docs[spec.Name.Name] = sentence(decl.Doc)
 			if st, ok := spec.Type.(*ast.StructType); ok {
 				s.fields(spec.Name.Name, st)
 			}
@@ -64,21 +72,21 @@ func (s source) read(decl *ast.GenDecl) error {
 				if err != nil {
 					return fmt.Errorf("constant %s: %w", spec.Names[0], err)
 				}
-				s.enums[typ.Name] = append(s.enums[typ.Name], text)
+				s.Enums[typ.Name] = append(s.Enums[typ.Name], text)
 			}
 		}
 	}
 	return nil
 }
 
-func (s source) fields(owner string, st *ast.StructType) {
+func (s Source) fields(owner string, st *ast.StructType) {
 	for _, field := range st.Fields.List {
 		doc := field.Doc
 		if doc == nil {
 			doc = field.Comment
 		}
 		for _, name := range field.Names {
-			s.docs[owner+"."+name.Name] = sentence(doc)
+			s.Docs[owner+"."+name.Name] = sentence(doc)
 		}
 	}
 }
