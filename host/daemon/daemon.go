@@ -96,7 +96,8 @@ func (d *Daemon) begin(m Machine) error {
 	if d.files, err = openFiles(filepath.Join(d.cfg.StateDir, "files"), d.cfg.Limits.FilesBytes); err != nil {
 		return err
 	}
-	return d.takeUp(d.cfg.Resume)
+	_, err = d.takeUp(d.cfg.Resume)
+	return err
 }
 
 // hostOf is what is told of this host. Its id is made once for a state directory.
@@ -117,14 +118,17 @@ func hostOf(cfg Config, m Machine) (wire.Host, error) {
 }
 
 // scan takes up the sessions of the state directory that are not known yet.
-func (d *Daemon) scan() error { return d.takeUp(false) }
+func (d *Daemon) scan() error {
+	_, err := d.takeUp(false)
+	return err
+}
 
 // takeUp is scan that starts, with again, the agents that ran when the host ended.
-// All others are settled.
-func (d *Daemon) takeUp(again bool) error {
+// All others are settled. It returns what it read, of the known ones too.
+func (d *Daemon) takeUp(again bool) ([]host.Meta, error) {
 	all, err := host.List(d.cfg.StateDir)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var fresh []*entry
 	d.mu.Lock()
@@ -148,7 +152,7 @@ func (d *Daemon) takeUp(again bool) error {
 		})
 	}
 	wg.Wait()
-	return nil
+	return all, nil
 }
 
 // scanAtOnce is how many journals are read at once at the start.
@@ -301,14 +305,21 @@ func (d *Daemon) tend() {
 // refresh looks at the sessions that do not run here: `agenthost run` makes and
 // resumes some beside the daemon.
 func (d *Daemon) refresh() error {
-	if err := d.scan(); err != nil {
+	all, err := d.takeUp(false)
+	if err != nil {
 		return err
+	}
+	read := make(map[string]host.Meta, len(all))
+	for _, m := range all {
+		read[m.ID] = m
 	}
 	for _, e := range d.list() {
 		if d.ctx.Err() != nil {
 			return nil // Close waits
 		}
-		e.refresh()
+		if m, ok := read[e.id]; !ok || !e.has(m) {
+			e.refresh()
+		}
 	}
 	return nil
 }

@@ -383,6 +383,13 @@ func (e *entry) idleFor() time.Duration {
 	return time.Since(e.active)
 }
 
+// has reports whether m is what is known already of a session that does not run.
+func (e *entry) has(m host.Meta) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.run == nil && !e.foreign && e.meta.Updated == m.Updated
+}
+
 // refresh looks at a session that does not run here.
 func (e *entry) refresh() {
 	select {
