@@ -130,11 +130,7 @@ func (c *checker) toolName(name, s string) {
 
 // placement checks who may say the event (E7), and what it hangs on (E3).
 func (c *checker) placement(e Envelope) {
-	switch role := onlyRole(e.Event); {
-	case role == "" || !oneOf(e.Role, roles()):
-	case e.Role != role:
-		c.fault("E7", "role", string(role)+" for "+described(e.Event), string(e.Role))
-	}
+	c.speaker(e)
 	switch need := turnNeed(e); {
 	case need == required && e.Turn == "":
 		c.fault("E3", "turn", "turn of the agent's "+string(e.Event.EventType()), "nothing")
@@ -146,32 +142,30 @@ func (c *checker) placement(e Envelope) {
 	}
 }
 
-// onlyRole is the one role that may say ev, empty when both may.
-func onlyRole(ev Event) Role {
-	switch ev := ev.(type) {
+// speaker checks who says the event. A text that is both thinking and a steer may be
+// said by nobody.
+func (c *checker) speaker(e Envelope) {
+	switch ev := e.Event.(type) {
 	case TurnStart, TurnEnd, ToolCallStart, ToolCallEnd, Service, SubagentStart, SubagentStop, PermissionRequest:
-		return RoleAgent
+		c.saidBy(RoleAgent, string(ev.EventType()), e)
 	case PermissionResponse, Abort:
-		return RoleUser
+		c.saidBy(RoleUser, string(ev.EventType()), e)
 	case Text:
-		switch {
-		case ev.Thinking:
-			return RoleAgent
-		case ev.Steer:
-			return RoleUser
+		if ev.Thinking {
+			c.saidBy(RoleAgent, "thinking text", e)
+		}
+		if ev.Steer {
+			c.saidBy(RoleUser, "steer text", e)
 		}
 	}
-	return ""
 }
 
-func described(ev Event) string {
-	if text, ok := ev.(Text); ok {
-		if text.Thinking {
-			return "thinking text"
-		}
-		return "steer text"
+// saidBy checks that e, which is what, is said by a role. A role that is none is
+// another fault.
+func (c *checker) saidBy(role Role, what string, e Envelope) {
+	if e.Role != role && oneOf(e.Role, roles()) {
+		c.fault("E7", "role", string(role)+" for "+what, string(e.Role))
 	}
-	return string(ev.EventType())
 }
 
 type need int

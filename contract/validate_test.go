@@ -49,6 +49,8 @@ func TestValidate(t *testing.T) {
 
 		{"thinking user", user(contract.Text{Thinking: true}), "role: want agent for thinking text, got user"},
 		{"steering agent", agent(contract.Text{Steer: true}), "role: want user for steer text, got agent"},
+		{"agent's thinking that steers", agent(contract.Text{Thinking: true, Steer: true}), "role: want user for steer text, got agent"},
+		{"user's thinking that steers", inTurn(user(contract.Text{Thinking: true, Steer: true})), "role: want agent for thinking text, got user"},
 		{"steer with and without a turn", inTurn(user(contract.Text{Steer: true})), ""},
 		{"user turn-start", noTurn(user(contract.TurnStart{})), "role: want agent for turn-start, got user"},
 		{"user request", noTurn(user(request)), "role: want agent for permission-request, got user"},
