@@ -100,42 +100,43 @@ type Method struct {
 	Repeatable bool
 }
 
-// Methods lists all methods of requests and of a host's notifications.
-func Methods() []Method {
-	return []Method{
-		{Name: HostHello, From: PartyHost, To: PartyRelay, Scope: ScopeHost, Repeatable: true},
-		{Name: SessionOpen, From: PartyHost, To: PartyRelay, Scope: ScopeHost, Repeatable: true},
-		{Name: SessionAppend, From: PartyHost, To: PartyRelay, Scope: ScopeHost, Repeatable: true},
-		{Name: SessionMetadata, From: PartyHost, To: PartyRelay, Scope: ScopeHost},
-		{Name: SessionLive, From: PartyHost, To: PartyRelay, Scope: ScopeHost, Notification: true},
-		{Name: SessionClose, From: PartyHost, To: PartyRelay, Scope: ScopeHost, Repeatable: true},
+// methods are those of Methods. Nobody changes it; it is looked into for each message.
+var methods = []Method{
+	{Name: HostHello, From: PartyHost, To: PartyRelay, Scope: ScopeHost, Repeatable: true},
+	{Name: SessionOpen, From: PartyHost, To: PartyRelay, Scope: ScopeHost, Repeatable: true},
+	{Name: SessionAppend, From: PartyHost, To: PartyRelay, Scope: ScopeHost, Repeatable: true},
+	{Name: SessionMetadata, From: PartyHost, To: PartyRelay, Scope: ScopeHost},
+	{Name: SessionLive, From: PartyHost, To: PartyRelay, Scope: ScopeHost, Notification: true},
+	{Name: SessionClose, From: PartyHost, To: PartyRelay, Scope: ScopeHost, Repeatable: true},
 
-		{Name: ViewerHello, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
-		{Name: HostsList, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
-		{Name: SessionsList, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
-		{Name: SessionsSubscribe, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
-		{Name: SessionGet, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
-		{Name: SessionSubscribe, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
-		{Name: SessionUnsubscribe, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
+	{Name: ViewerHello, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
+	{Name: HostsList, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
+	{Name: SessionsList, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
+	{Name: SessionsSubscribe, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
+	{Name: SessionGet, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
+	{Name: SessionSubscribe, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
+	{Name: SessionUnsubscribe, From: PartyViewer, To: PartyRelay, Scope: ScopeView, Repeatable: true},
 
-		{Name: SessionSpawn, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
-		{Name: SessionSend, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
-		{Name: SessionAbort, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
-		{Name: SessionDecide, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
-		{Name: SessionAsks, From: PartyViewer, To: PartyHost, Scope: ScopeView, Command: true, Repeatable: true},
-		{Name: SessionConfigure, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
-		{Name: SessionControl, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
-		{Name: SessionOp, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true},
-		{Name: SessionUpdate, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true},
-		{Name: SessionResume, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
-		{Name: SessionStop, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
-		{Name: SessionRemove, From: PartyViewer, To: PartyHost, Scope: ScopeAdmin, Command: true, Repeatable: true},
-	}
+	{Name: SessionSpawn, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
+	{Name: SessionSend, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
+	{Name: SessionAbort, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
+	{Name: SessionDecide, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
+	{Name: SessionAsks, From: PartyViewer, To: PartyHost, Scope: ScopeView, Command: true, Repeatable: true},
+	{Name: SessionConfigure, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
+	{Name: SessionControl, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
+	{Name: SessionOp, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true},
+	{Name: SessionUpdate, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true},
+	{Name: SessionResume, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
+	{Name: SessionStop, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
+	{Name: SessionRemove, From: PartyViewer, To: PartyHost, Scope: ScopeAdmin, Command: true, Repeatable: true},
 }
+
+// Methods lists all methods of requests and of a host's notifications.
+func Methods() []Method { return slices.Clone(methods) }
 
 // MethodOf is the method of that name; false when there is none.
 func MethodOf(name string) (Method, bool) {
-	for _, m := range Methods() {
+	for _, m := range methods {
 		if m.Name == name {
 			return m, true
 		}
