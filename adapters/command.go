@@ -95,9 +95,11 @@ type EffectDone struct {
 	Err *EffectError
 }
 
-// Close says that the session ends: a protocol-level goodbye. The host closes
-// the child's input after it.
-type Close struct{}
+// Close says that the session ends: a protocol-level goodbye. Its Outcome says that
+// the agent answered it, at once when no answer is awaited; nothing of it is read but
+// that it came, and without an ID none is wanted. The host closes the child's input
+// then, or when that takes too long.
+type Close struct{ ID string }
 
 func (Open) command()       {}
 func (Prompt) command()     {}

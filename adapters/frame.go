@@ -9,7 +9,7 @@ const (
 	Stdout Source = iota
 	// Stderr frames are one line each, without its end.
 	Stderr
-	// Terminal frames are bytes of a PTY.
+	// Terminal frames are a Screen each.
 	Terminal
 	// LogFile frames are one line each of a file the agent writes.
 	LogFile
@@ -22,6 +22,13 @@ const (
 // Frame is one piece of a child's output.
 type Frame struct {
 	Source Source
+	// ID is the Follow's for LogFile, and that to answer for Hook; else empty.
+	ID string
+	// File is the base name of the file for LogFile, else empty.
+	File string
+	// Reconnected says that a Socket's connection broke and stands again; Data is
+	// then empty.
+	Reconnected bool
 	// Data is owned by the Protocol's caller and only valid during Receive.
 	Data []byte
 	// Dropped is the number of bytes of a line over the limit that were thrown

@@ -34,6 +34,10 @@ type Launch struct {
 	// set for an agent that takes the session's directory over its protocol and
 	// does harm to it at its start.
 	Dir string
+	// Server is started beside the screen, nil for none; FaceTerminal only.
+	Server *Server
+	// Screen asks for Terminal frames; FaceTerminal only.
+	Screen bool
 	// Notices are what a person should know about this start, like a limitation
 	// of the machine. The host puts them into the stream as service notices.
 	Notices []string

@@ -50,8 +50,12 @@ type Draft struct {
 	Ask string
 	// AskOptions say what the agent takes as an answer to Ask.
 	AskOptions AskOptions
-	// Prompts are set for a turn-start: the ids of the Prompt and Steer commands
-	// that the agent takes up with this turn. None means an autonomous turn.
+	// Key names a user's Text that a person typed in the agent's own interface, so
+	// that Prompts can. It is unique for the Protocol's life.
+	Key string
+	// Prompts are set for a turn-start: the ids of the Prompt and Steer commands,
+	// and the Keys of what was typed, that the agent takes up with this turn. None
+	// means an autonomous turn.
 	Prompts []string
 	// Background is set for a subagent-start whose sub-agent may outlive its turn:
 	// it then stays open until its subagent-stop. Others are stopped with the turn.

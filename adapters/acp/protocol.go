@@ -130,7 +130,7 @@ func (p *Protocol) submit(c adapters.Command) error {
 	case adapters.EffectDone:
 		return p.effectDone(c)
 	case adapters.Close:
-		p.goodbye()
+		p.goodbye(c.ID)
 	default:
 		return fmt.Errorf("command %T: %w", c, adapters.ErrUnsupported)
 	}

@@ -3,6 +3,7 @@ package acp
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -638,13 +639,22 @@ func goodbye(t *testing.T) {
 	b := openBench(t, fake, adapters.Options{}, `{"protocolVersion":1,"agentCapabilities":{"sessionCapabilities":{"close":{}}}}`, `{"sessionId":"s"}`)
 	b.prompt()
 	b.request("1", "session/request_permission", permission("t", "allow_once", "reject_once"))
-	b.submit(adapters.Close{})
+	b.submit(adapters.Close{ID: "bye"})
 	var order []string
 	for _, m := range b.written[len(b.written)-3:] {
 		order = append(order, m.Method+string(m.ID))
 	}
 	if got := strings.Join(order, " "); got != "1 session/cancel session/close4" {
 		t.Errorf("wrote %s, want the ask's answer, the cancel, the close", got)
+	}
+	answered := func() bool {
+		return slices.ContainsFunc(b.done, func(o adapters.Outcome) bool { return o.ID == "bye" })
+	}
+	if answered() {
+		t.Error("the goodbye has its outcome before the agent answered")
+	}
+	if b.result(b.last("session/close"), `{}`); !answered() {
+		t.Error("the goodbye has no outcome after the agent answered")
 	}
 	b.exit(adapters.ExitStatus{Requested: true})
 }

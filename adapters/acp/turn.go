@@ -195,13 +195,20 @@ func (p *Protocol) abort() {
 	p.turn.giveUpAt = p.now.Add(p.wait.cancel)
 }
 
-// goodbye ends the session on the protocol's level. The agent gets no time for an
-// answer: its input closes next.
-func (p *Protocol) goodbye() {
+// goodbye ends the session on the protocol's level. An agent that takes it saves its
+// session and ends its commands before it answers.
+func (p *Protocol) goodbye(id string) {
 	p.abort()
-	if p.phase == ready && p.agent.can("close") {
-		p.call("session/close", sessionID{p.session}, ConfigWait, func(reply) {})
+	answered := func(reply) {
+		if id != "" {
+			p.done(id, nil, nil)
+		}
 	}
+	if p.phase == ready && p.agent.can("close") {
+		p.call("session/close", sessionID{p.session}, ConfigWait, answered)
+		return
+	}
+	answered(reply{})
 }
 
 // promptFault is the failure that an answer to a prompt reports, nil for none.

@@ -70,7 +70,7 @@ func commands() []adapters.Command {
 		adapters.Op{ID: "x16", Name: ""},
 		adapters.Op{ID: "x17", Name: "odd-params", Params: jsontext.Value(`[]`)},
 		adapters.EffectDone{ID: "never-asked", Content: "x"},
-		adapters.Close{},
+		adapters.Close{ID: "x18"},
 		nil,
 	}
 }

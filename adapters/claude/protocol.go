@@ -124,6 +124,9 @@ func (p *protocol) Submit(now time.Time, c adapters.Command) (adapters.Step, err
 		err = p.submitOp(c)
 	case adapters.Close:
 		p.submitClose()
+		if c.ID != "" {
+			p.done(adapters.Outcome{ID: c.ID})
+		}
 	default:
 		err = fmt.Errorf("claude: command %T: %w", c, adapters.ErrUnsupported)
 	}

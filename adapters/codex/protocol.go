@@ -110,6 +110,9 @@ func (p *protocol) Submit(now time.Time, c adapters.Command) (adapters.Step, err
 		err = p.submitOp(c)
 	case adapters.Close:
 		// The server ends at the end of its input, and ends its commands.
+		if c.ID != "" {
+			p.done(adapters.Outcome{ID: c.ID})
+		}
 	default:
 		err = fmt.Errorf("codex: command %T: %w", c, adapters.ErrUnsupported)
 	}

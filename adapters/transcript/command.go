@@ -86,7 +86,7 @@ func encodeCommand(c adapters.Command) command {
 			Truncated: c.Truncated, Exit: (*terminalExit)(c.Exit), Err: (*effectError)(c.Err),
 		}
 	case adapters.Close:
-		return command{Cmd: "close"}
+		return command{Cmd: "close", ID: c.ID}
 	default:
 		return command{Cmd: fmt.Sprintf("%T", c)}
 	}
@@ -126,7 +126,7 @@ func (r Record) Command() (adapters.Command, error) {
 			Truncated: c.Truncated, Exit: (*adapters.TerminalExit)(c.Exit), Err: (*adapters.EffectError)(c.Err),
 		}, nil
 	case "close":
-		return adapters.Close{}, nil
+		return adapters.Close{ID: c.ID}, nil
 	default:
 		return nil, fmt.Errorf("want a command of this version, got %q", c.Cmd)
 	}

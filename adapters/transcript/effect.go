@@ -19,6 +19,9 @@ type effect struct {
 	Env      []Pair   `json:"env,omitempty"`
 	Dir      string   `json:"dir,omitzero"`
 	Terminal string   `json:"terminal,omitzero"`
+	From     int64    `json:"from,omitzero"`
+	Output   string   `json:"output,omitzero"`
+	Code     int      `json:"code,omitzero"`
 }
 
 // EffectRecord makes the record of an effect. Values of the environment of a
@@ -45,6 +48,12 @@ func encodeEffect(e adapters.Effect) effect {
 		return effect{Effect: "terminal-kill", ID: e.ID, Terminal: e.Terminal}
 	case adapters.TerminalRelease:
 		return effect{Effect: "terminal-release", ID: e.ID, Terminal: e.Terminal}
+	case adapters.Follow:
+		return effect{Effect: "follow", ID: e.ID, Path: e.Path, From: e.From}
+	case adapters.Unfollow:
+		return effect{Effect: "unfollow", ID: e.ID}
+	case adapters.HookReply:
+		return effect{Effect: "hook-reply", ID: e.ID, Output: string(e.Output), Code: e.Code}
 	default:
 		return effect{Effect: fmt.Sprintf("%T", e), ID: e.EffectID()}
 	}

@@ -45,7 +45,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for i, r := range first.Records {
 			got := second.Records[i]
-			if got.Dir != r.Dir || got.T != max(r.T, 0) || got.Dropped != r.Dropped || !bytes.Equal(got.Data, r.Data) {
+			if got.Dir != r.Dir || got.T != max(r.T, 0) || got.Dropped != r.Dropped || got.ID != r.ID || got.File != r.File || got.Reconnected != r.Reconnected || !bytes.Equal(got.Data, r.Data) {
 				t.Fatalf("record %d = %+v after a round trip, want %+v", i, got, r)
 			}
 			command, err := r.Command()

@@ -21,7 +21,7 @@ type Dir string
 const (
 	Out  Dir = "out"  // a line of the child's stdout
 	Err  Dir = "err"  // a line of its stderr
-	Term Dir = "term" // bytes of its PTY
+	Term Dir = "term" // its screen, an adapters.Screen
 	Log  Dir = "log"  // a line of a file it writes
 	Hook Dir = "hook" // a request of a hook it calls
 	Sock Dir = "sock" // a message of a socket
@@ -49,8 +49,10 @@ type Record struct {
 	// Data is the frame, the message, or the JSON of a command, an exit status
 	// or an effect; empty for a tick.
 	Data []byte
-	// Dropped is adapters.Frame.Dropped.
-	Dropped int64
+	// Dropped, ID, File and Reconnected are those of adapters.Frame.
+	Dropped     int64
+	ID, File    string
+	Reconnected bool
 }
 
 // source is the frame source of a direction; false when it is no frame's.
@@ -81,7 +83,7 @@ func FrameRecord(t int64, f adapters.Frame) Record {
 
 // FrameView is FrameRecord that shares the frame's data.
 func FrameView(t int64, f adapters.Frame) Record {
-	r := Record{T: t, Dir: Out, Data: f.Data, Dropped: f.Dropped}
+	r := Record{T: t, Dir: Out, Data: f.Data, Dropped: f.Dropped, ID: f.ID, File: f.File, Reconnected: f.Reconnected}
 	for _, d := range [...]Dir{Out, Err, Term, Log, Hook, Sock} {
 		if src, _ := d.source(); src == f.Source {
 			r.Dir = d
@@ -97,7 +99,9 @@ func (r Record) Frame() (adapters.Frame, bool) {
 	if !ok {
 		return adapters.Frame{}, false
 	}
-	return adapters.Frame{Source: src, Data: r.Data, Dropped: r.Dropped}, true
+	return adapters.Frame{
+		Source: src, Data: r.Data, Dropped: r.Dropped, ID: r.ID, File: r.File, Reconnected: r.Reconnected,
+	}, true
 }
 
 // InRecord makes the record of a message that is written to the child. One line
@@ -182,6 +186,15 @@ func appendRecord(b []byte, r Record) []byte {
 	if r.Dropped != 0 {
 		b = strconv.AppendInt(append(b, `,"dropped":`...), r.Dropped, 10)
 	}
+	if r.ID != "" {
+		b = appendString(append(b, `,"id":`...), r.ID)
+	}
+	if r.File != "" {
+		b = appendString(append(b, `,"file":`...), r.File)
+	}
+	if r.Reconnected {
+		b = append(b, `,"reconnected":true`...)
+	}
 	return append(b, '}')
 }
 
@@ -212,6 +225,10 @@ type wireRecord struct {
 	Raw     *string        `json:"raw"`
 	B64     []byte         `json:"b64"`
 	Dropped int64          `json:"dropped"`
+
+	ID          string `json:"id"`
+	File        string `json:"file"`
+	Reconnected bool   `json:"reconnected"`
 }
 
 // parseRecord decodes a record's line.
@@ -226,7 +243,7 @@ func parseRecord(line []byte) (Record, error) {
 	case w.D == "":
 		return Record{}, errors.New(`want a member "d" with the direction, got none`)
 	}
-	r := Record{T: *w.T, Dir: w.D, Dropped: w.Dropped}
+	r := Record{T: *w.T, Dir: w.D, Dropped: w.Dropped, ID: w.ID, File: w.File, Reconnected: w.Reconnected}
 	switch {
 	case w.M != nil:
 		r.Data = w.M

@@ -72,10 +72,9 @@ func TestFrameSources(t *testing.T) {
 		adapters.Stdout, adapters.Stderr, adapters.Terminal, adapters.LogFile, adapters.Hook, adapters.Socket,
 	}
 	for _, src := range all {
-		r := transcript.FrameRecord(1, adapters.Frame{Source: src, Data: []byte("x"), Dropped: 5})
-		got, ok := r.Frame()
-		if !ok || got.Source != src || got.Dropped != 5 {
-			t.Errorf("Frame of source %v = %+v, %v", src, got, ok)
+		want := adapters.Frame{Source: src, Data: []byte("x"), Dropped: 5, ID: "i", File: "f", Reconnected: true}
+		if got, ok := transcript.FrameRecord(1, want).Frame(); !ok || !reflect.DeepEqual(got, want) {
+			t.Errorf("Frame of %+v = %+v, %v", want, got, ok)
 		}
 	}
 }

@@ -1,0 +1,37 @@
+package adaptertest
+
+import (
+	"github.com/agenthost/agenthost/adapters"
+)
+
+// Terminal is a as an Adapter of its terminal face alone, for a Suite: recordings of
+// that face are played into its terminal Protocol.
+func Terminal(a adapters.TerminalAdapter) adapters.Adapter { return terminalFace{a} }
+
+type terminalFace struct{ adapters.TerminalAdapter }
+
+func (t terminalFace) Describe() adapters.Description { return t.DescribeTerminal() }
+
+func (t terminalFace) Launch(r adapters.LaunchRequest) (adapters.Launch, error) {
+	return t.LaunchTerminal(terminalRequest(r))
+}
+
+func (t terminalFace) NewProtocol(info adapters.SessionInfo) adapters.Protocol {
+	getenv := func(name string) string {
+		if name == "HOME" {
+			return "/home/u"
+		}
+		return ""
+	}
+	launch, err := t.LaunchTerminal(terminalRequest(adapters.LaunchRequest{
+		Dir: info.Dir, SessionID: info.ID, StateDir: "/state", Getenv: getenv, Options: info.Options,
+	}))
+	if err != nil {
+		launch = adapters.Launch{}
+	}
+	return t.NewTerminalProtocol(adapters.TerminalInfo{SessionInfo: info, Launch: launch, Getenv: getenv})
+}
+
+func terminalRequest(r adapters.LaunchRequest) adapters.TerminalRequest {
+	return adapters.TerminalRequest{LaunchRequest: r, Hook: "hook", HookClosed: "hook --closed", SocketDir: "/run/agenthost"}
+}
