@@ -19,11 +19,12 @@ import (
 //
 //	host -> agent: open, prompt TEXT, steer TEXT, abort, answer KEY DECISION, configure MODEL, op ID NAME PARAMS, close
 //	agent -> host: opened NATIVE, refused MESSAGE, text T, says ORIGIN T, start CALL, end CALL, ask CALL KEY, withdraw KEY,
-//	               done STATUS, delta T, configured ID, result ID JSON, sub ID, stop WHY, turn (one of its own)
+//	               done STATUS, delta T, configured ID, closed, result ID JSON, sub ID, stop WHY, turn (one of its own)
 type fakeAdapter struct {
 	steer    bool
 	lazyTurn bool // the turn starts with the agent's "turn", not with the prompt
 	moves    bool // it can rewind and fork
+	parts    bool // it answers the goodbye, with "closed"
 }
 
 func (fakeAdapter) Name() string { return "fake" }
@@ -96,7 +97,11 @@ func (p *fakeProtocol) Submit(_ time.Time, c adapters.Command) (adapters.Step, e
 		}
 		return adapters.Step{Write: writeWords("op", c.ID, c.Name, string(c.Params))}, nil
 	case adapters.Close:
-		return adapters.Step{Write: writeWords("close")}, nil
+		step := adapters.Step{Write: writeWords("close")}
+		if !p.adapter.parts {
+			step.Done = []adapters.Outcome{{ID: c.ID}}
+		}
+		return step, nil
 	}
 	return adapters.Step{}, fmt.Errorf("%T: %w", c, adapters.ErrUnsupported)
 }
@@ -154,6 +159,8 @@ func (p *fakeProtocol) Receive(_ time.Time, f adapters.Frame) (adapters.Step, er
 			status = contract.TurnCancelled
 		}
 		return emit(contract.TurnEnd{Status: status, Usage: &contract.Usage{InputTokens: 10, OutputTokens: 2}, Model: "m"})
+	case "closed":
+		return adapters.Step{Done: []adapters.Outcome{{ID: closeID}}}, nil
 	case "configured":
 		return adapters.Step{Done: []adapters.Outcome{{ID: arg}}}, nil
 	case "stop":
@@ -183,6 +190,8 @@ type fakeChild struct {
 	// stubborn makes Stop take until its context ends, as a child that has to be
 	// killed does.
 	stubborn bool
+	// onStop is called when the child is told to stop, nil for nothing.
+	onStop func()
 	// full is what Write returns when it is set: nothing is read.
 	full error
 	once sync.Once
@@ -200,6 +209,9 @@ func (c *fakeChild) Write(p []byte) error {
 }
 
 func (c *fakeChild) Stop(ctx context.Context) {
+	if c.onStop != nil {
+		c.onStop()
+	}
 	if c.stubborn {
 		<-ctx.Done()
 	}

@@ -17,8 +17,14 @@ import (
 	"github.com/agenthost/agenthost/internal/proc"
 )
 
-// openID is the ID of the Open command.
-const openID = "open"
+const (
+	// openID and closeID are the IDs of the commands Open and Close.
+	openID  = "open"
+	closeID = "close"
+	// goodbyeWait is how long an agent may take to answer a goodbye; then its input
+	// is closed all the same.
+	goodbyeWait = time.Second
+)
 
 // launch starts the agent's process and submits Open.
 func (s *Session) launch(ctx context.Context) error {
@@ -343,23 +349,42 @@ func (s *Session) stop() {
 	s.shut()
 }
 
-// shut says goodbye and ends the child's processes. exited follows.
+// shut says goodbye and, when that is answered, ends the child's processes. exited
+// follows.
 func (s *Session) shut() {
 	s.alarm.clear(alarmStop)
 	if s.child == nil || s.shutting {
 		return
 	}
 	s.shutting = true
-	if err := s.submit(adapters.Close{}); err != nil {
+	s.alarm.set(alarmGoodbye, now().Add(goodbyeWait))
+	s.waitOutcome(closeID, func(adapters.Outcome) { s.part() })
+	err := s.submit(adapters.Close{ID: closeID})
+	if err != nil {
 		s.log.Debug("saying goodbye", "err", err)
 	}
-	s.stopChild()
+	if err != nil || s.gaveUp { // its input is closed already
+		s.part()
+	}
+}
+
+// part ends the child's processes after the goodbye: its answer came, or took too
+// long, or is not waited for.
+func (s *Session) part() {
+	s.alarm.clear(alarmGoodbye)
+	delete(s.waiting, closeID)
+	if s.child != nil {
+		s.stopChild()
+	}
 }
 
 // kill ends the session at once.
 func (s *Session) kill() {
 	s.stop()
 	s.shut()
+	if !s.alarm[alarmGoodbye].IsZero() {
+		s.part()
+	}
 	if s.hurry != nil {
 		s.hurry()
 	}

@@ -197,6 +197,8 @@ func (s *Session) ring() {
 			s.giveUp("it did not end the aborted turn in " + s.cfg.Limits.Abort.String())
 		case alarmStop:
 			s.shut()
+		case alarmGoodbye:
+			s.part()
 		case alarmQuiet:
 			s.quiet()
 		}
@@ -209,6 +211,7 @@ const (
 	alarmStart
 	alarmAbort
 	alarmStop
+	alarmGoodbye
 	alarmQuiet
 	alarms
 )

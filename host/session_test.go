@@ -271,6 +271,45 @@ func TestStopOfAgentThatIgnoresAbort(t *testing.T) {
 	})
 }
 
+// The agent's input stays open until it has answered the goodbye, but not for ever.
+func TestGoodbyeIsAnswered(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answers time.Duration // 0 for never
+		kill    bool
+		want    time.Duration
+	}{
+		"at once":     {answers: time.Millisecond, want: time.Millisecond},
+		"late":        {answers: 700 * time.Millisecond, want: 700 * time.Millisecond},
+		"never":       {want: goodbyeWait},
+		"not awaited": {kill: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				st, c := opened(t, fakeAdapter{parts: true}, nil)
+				begin := time.Now()
+				stopped := make(chan time.Duration, 1)
+				c.onStop = func() { stopped <- time.Since(begin) }
+				go func() {
+					c.want("close")
+					if tt.answers > 0 {
+						<-time.After(tt.answers)
+						c.say("closed")
+					}
+				}()
+				if tt.kill {
+					st.Kill()
+					<-st.Done()
+				} else {
+					st.end()
+				}
+				if got := <-stopped; got != tt.want {
+					t.Errorf("the agent's input was closed after %v, want %v", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
 func TestCancelledContextStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
