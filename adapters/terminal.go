@@ -65,6 +65,9 @@ type Server struct {
 	// Step.Write is one. A connection that breaks while the server lives is made
 	// again: a Socket frame with Reconnected says so.
 	Socket string
+	// First says that the Protocol has something to do on the socket before there
+	// is a screen: it is started by StartScreen alone.
+	First bool
 }
 
 // Screen is what a Terminal frame holds, as JSON: the screen when it has come to
@@ -110,6 +113,14 @@ type Follow struct {
 	From     int64
 }
 
+// StartScreen starts the screen of a Launch whose Server comes First: Launch.Argv
+// with Args behind it. There is one for each child. It has no EffectDone: a screen
+// that cannot be started ends the child.
+type StartScreen struct {
+	ID   string
+	Args []string
+}
+
 // Unfollow ends a Follow after the lines that are there.
 type Unfollow struct{ ID string }
 
@@ -123,6 +134,7 @@ type HookReply struct {
 }
 
 // EffectID implements Effect.
-func (e Follow) EffectID() string    { return e.ID }
-func (e Unfollow) EffectID() string  { return e.ID }
-func (e HookReply) EffectID() string { return e.ID }
+func (e Follow) EffectID() string      { return e.ID }
+func (e StartScreen) EffectID() string { return e.ID }
+func (e Unfollow) EffectID() string    { return e.ID }
+func (e HookReply) EffectID() string   { return e.ID }

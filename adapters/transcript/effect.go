@@ -52,6 +52,8 @@ func encodeEffect(e adapters.Effect) effect {
 		return effect{Effect: "follow", ID: e.ID, Path: e.Path, From: e.From}
 	case adapters.Unfollow:
 		return effect{Effect: "unfollow", ID: e.ID}
+	case adapters.StartScreen:
+		return effect{Effect: "start-screen", ID: e.ID, Args: e.Args}
 	case adapters.HookReply:
 		return effect{Effect: "hook-reply", ID: e.ID, Output: string(e.Output), Code: e.Code}
 	default:
