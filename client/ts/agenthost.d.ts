@@ -582,12 +582,15 @@ export namespace wire {
     /** Unix ms */
     since: number;
   }
-  /** ControlParams take control of a session for the caller. */
+  /** ControlParams take control of a session for the caller, and may hand the session over to the agent's other face. */
   export interface ControlParams {
     session: string;
     id?: string;
     /** ClientType is what the caller takes control as; its own when empty. */
     clientType?: "cli" | "phone" | "browser" | "daemon";
+    /** Face is the face that the agent is to have, empty for the one it has. It is started anew with its own session; while a turn runs, an ask is open or something works in the background that is CodeBusy, unless Force, which aborts first. */
+    face?: "headless" | "terminal";
+    force?: boolean;
   }
   /** DecideParams answer a permission request or a question. */
   export interface DecideParams {
@@ -643,7 +646,7 @@ export namespace wire {
   }
   /** Error is the error of a call: on the wire the error of a JSON-RPC answer whose data has Code, over HTTP a body of the same shape. */
   export interface Error {
-    code: "invalid" | "unauthorized" | "forbidden" | "not_found" | "ambiguous" | "conflict" | "stale" | "resolved" | "unsupported" | "busy" | "over" | "gap" | "host_offline" | "unknown_outcome" | "timeout" | "too_large" | "rate_limited" | "agent" | "unknown_method" | "bad_type" | "internal";
+    code: "invalid" | "unauthorized" | "forbidden" | "not_found" | "ambiguous" | "conflict" | "stale" | "resolved" | "unsupported" | "busy" | "over" | "gap" | "control" | "host_offline" | "unknown_outcome" | "timeout" | "too_large" | "rate_limited" | "agent" | "unknown_method" | "bad_type" | "internal";
     message: string;
     /** Data depends on Code; null for none. */
     data?: unknown;
@@ -682,6 +685,10 @@ export namespace wire {
     clientType?: string;
     /** Host is set by a host. */
     host?: Host;
+  }
+  /** HolderInfo is the data of CodeControl: who holds control, null when nobody does. */
+  export interface HolderInfo {
+    holder?: Control;
   }
   /** Host is one host and whether it is there. */
   export interface Host {
@@ -837,6 +844,9 @@ export namespace wire {
     /** Models are what the agent offers, Commands its slash commands. */
     models?: session.ModelInfo[];
     commands?: SlashCommand[];
+    /** Face is how its agent shows itself, or will when it is started again; Screen says that there is a screen for terminal.read now. */
+    face?: "headless" | "terminal";
+    screen?: boolean;
     /** Native is the agent's own id of the session. */
     native?: string;
     /** Usage is the sum over all turns. */
@@ -904,6 +914,10 @@ export namespace wire {
     forkAt?: string;
     /** Prompt begins the first turn. */
     prompt?: SendParams;
+    /** Face is how the agent is started, headless when empty; Cols and Rows the size of its screen in FaceTerminal, 80 and 24 when 0. */
+    face?: "headless" | "terminal";
+    cols?: number;
+    rows?: number;
   }
   /** StopParams end a session's agent; the session can be gone on with. */
   export interface StopParams {
@@ -932,6 +946,73 @@ export namespace wire {
     next: number;
     /** Transcript is the snapshot, as contract/session/fold encodes it. */
     transcript?: session.Transcript;
+  }
+  /** TerminalChunk is a part of what the screen shows, and its state. */
+  export interface TerminalChunk {
+    /** At is the offset behind Data: After of the next call. */
+    at: number;
+    /** Data are the bytes that the agent wrote, unchanged. With Reset they are a repaint of the whole screen, for a terminal of Cols and Rows in its initial modes. */
+    data?: string;
+    reset?: boolean;
+    cols: number;
+    rows: number;
+    /** Running is false while no agent is before the screen. */
+    running?: boolean;
+    /** Held says that the caller holds control and may type, Holder who does. */
+    held?: boolean;
+    holder?: Control;
+    /** State stands for all of the above but At, Data and Reset; only its equality means something. */
+    state: string;
+  }
+  /** TerminalInputParams type at the keyboard of a session. The caller must hold control, else it is CodeControl. */
+  export interface TerminalInputParams {
+    session: string;
+    /** Attachment and Offset make it safe to repeat: Offset is how many bytes the caller has typed under this attachment before Data. What was typed already is not typed again. An Offset beyond what is known, as after a restart of the host, is CodeGap: the caller goes on under a new attachment, from 0. */
+    attachment: string;
+    offset: number;
+    /** Data are the bytes as a terminal sends them. */
+    data: string;
+  }
+  /** TerminalInputResult says how far the attachment is. */
+  export interface TerminalInputResult {
+    /** Next is the offset behind what was typed. */
+    next: number;
+  }
+  /** TerminalReadParams ask for what the screen of a session shows. The answer comes when there is something after After, when the state is another than State, or after WaitMS. */
+  export interface TerminalReadParams {
+    session: string;
+    /** Attachment is a name of the caller's for its place before the screen, of at most 64 bytes: a later call under the same one ends the earlier's wait. */
+    attachment?: string;
+    /** After is At of the last answer; -1, and what is no longer kept, is answered with a repaint. */
+    after: number;
+    /** Max is the most bytes wanted; 0 is TerminalReadBytes. */
+    max?: number;
+    /** WaitMS is how long to wait at most, in milliseconds; 0 is not at all. */
+    waitMs?: number;
+    /** State is that of the last answer. */
+    state?: string;
+    /** Console says that a real terminal gets the bytes, which answers what the agent asks of a terminal. Else the host answers. It counts for the holder of control. */
+    console?: boolean;
+  }
+  /** TerminalResizeParams give the screen the size of the holder's terminal. The caller must hold control, else it is CodeControl. */
+  export interface TerminalResizeParams {
+    session: string;
+    cols: number;
+    rows: number;
+  }
+  /** TerminalScreen is a screen as text. */
+  export interface TerminalScreen {
+    cols: number;
+    rows: number;
+    /** X and Y are the cursor's, from 0. */
+    x: number;
+    y: number;
+    title?: string;
+    /** Alt says that the alternate screen is shown. */
+    alt?: boolean;
+    /** Lines are the rows, without blanks at their ends. */
+    lines: string[];
+    running?: boolean;
   }
   /** TranscriptResult is a transcript over HTTP. Next is the position of the first envelope that is not in it: to follow from there, ask for events from Next on. */
   export interface TranscriptResult {
@@ -985,7 +1066,7 @@ export namespace wire {
   /** The version, as the WebSocket's subprotocol and in hello. */
   export type Protocol = "agenthost.v1";
   /** What kind of error a call got. */
-  export type ErrorCode = "invalid" | "unauthorized" | "forbidden" | "not_found" | "ambiguous" | "conflict" | "stale" | "resolved" | "unsupported" | "busy" | "over" | "gap" | "host_offline" | "unknown_outcome" | "timeout" | "too_large" | "rate_limited" | "agent" | "unknown_method" | "bad_type" | "internal";
+  export type ErrorCode = "invalid" | "unauthorized" | "forbidden" | "not_found" | "ambiguous" | "conflict" | "stale" | "resolved" | "unsupported" | "busy" | "over" | "gap" | "control" | "host_offline" | "unknown_outcome" | "timeout" | "too_large" | "rate_limited" | "agent" | "unknown_method" | "bad_type" | "internal";
   /** What a viewer may call: params and result. */
   export interface Methods {
     "viewer.hello": { params: Hello; result: Welcome };
@@ -1007,6 +1088,10 @@ export namespace wire {
     "session.resume": { params: SessionRef; result: SessionResult };
     "session.stop": { params: StopParams; result: SessionResult };
     "session.remove": { params: SessionRef; result: null };
+    "terminal.read": { params: TerminalReadParams; result: TerminalChunk };
+    "terminal.screen": { params: SessionRef; result: TerminalScreen };
+    "terminal.input": { params: TerminalInputParams; result: TerminalInputResult };
+    "terminal.resize": { params: TerminalResizeParams; result: null };
   }
   /** Notifications to a viewer: their params. */
   export interface Pushes {

@@ -26,6 +26,8 @@ type Route struct {
 	// Stream says that it can be had as server-sent events and, of envelopes and
 	// events, as lines.
 	Stream bool
+	// Text says that it can be had as plain text.
+	Text bool
 }
 
 // Param is a parameter of a URL.
@@ -86,6 +88,11 @@ func routes() []route {
 		command("POST", "/v1/sessions/{session}/ops/{name}", wire.SessionOp, "Run an operation of the agent: rewind, fork, …", http.StatusOK),
 		command("POST", "/v1/sessions/{session}/resume", wire.SessionResume, "Start the agent of a stopped session again", http.StatusOK),
 		command("POST", "/v1/sessions/{session}/stop", wire.SessionStop, "End the agent; the session can be gone on with", http.StatusOK),
+
+		screenRoute(),
+		command("POST", "/v1/sessions/{session}/terminal/read", wire.TerminalRead, "What the agent's screen shows from an offset on; waits for it", http.StatusOK),
+		command("POST", "/v1/sessions/{session}/terminal/input", wire.TerminalInput, "Type at the agent's keyboard, as the holder of control", http.StatusOK),
+		command("POST", "/v1/sessions/{session}/terminal/size", wire.TerminalResize, "Give the agent's screen a size, as the holder of control", http.StatusNoContent),
 
 		{Route{Method: "POST", Path: "/v1/files", Summary: "Begin an upload", Body: wire.UploadParams{}, Result: wire.Upload{}, Status: 201}, false, (*Gateway).createFile},
 		{Route{Method: "HEAD", Path: "/v1/files/{ref}", Summary: "How far an upload is: Upload-Offset", Status: 200}, false, (*Gateway).statFile},

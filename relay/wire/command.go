@@ -53,6 +53,11 @@ type SpawnParams struct {
 	ForkAt string `json:"forkAt,omitzero"`
 	// Prompt begins the first turn.
 	Prompt *SendParams `json:"prompt,omitempty"`
+	// Face is how the agent is started, headless when empty; Cols and Rows the size of
+	// its screen in FaceTerminal, 80 and 24 when 0.
+	Face Face `json:"face,omitzero"`
+	Cols int  `json:"cols,omitzero"`
+	Rows int  `json:"rows,omitzero"`
 }
 
 // SessionResult answers what makes or changes a session.
@@ -155,12 +160,18 @@ type ConfigureParams struct {
 	Sandbox        *bool                   `json:"sandbox,omitempty"`
 }
 
-// ControlParams take control of a session for the caller.
+// ControlParams take control of a session for the caller, and may hand the session
+// over to the agent's other face.
 type ControlParams struct {
 	Session string `json:"session"`
 	ID      string `json:"id,omitzero"`
 	// ClientType is what the caller takes control as; its own when empty.
 	ClientType contract.ClientType `json:"clientType,omitzero"`
+	// Face is the face that the agent is to have, empty for the one it has. It is
+	// started anew with its own session; while a turn runs, an ask is open or something
+	// works in the background that is CodeBusy, unless Force, which aborts first.
+	Face  Face `json:"face,omitzero"`
+	Force bool `json:"force,omitzero"`
 }
 
 // OpParams run an operation of the agent: rewind, fork, stash, …

@@ -23,7 +23,8 @@ const (
 	CodeUnsupported   Code = "unsupported"     // the agent cannot; the message says why
 	CodeBusy          Code = "busy"            // not now: a turn runs, or a limit of sessions is reached
 	CodeOver          Code = "over"            // the session has ended or is being stopped
-	CodeGap           Code = "gap"             // append beyond the next position; data: AppendResult
+	CodeGap           Code = "gap"             // append or input beyond what is known; data: AppendResult or TerminalInputResult
+	CodeControl       Code = "control"         // another one holds control, or nobody does; data: HolderInfo
 	CodeHostOffline   Code = "host_offline"    // data: Host with lastSeen
 	CodeUnknown       Code = "unknown_outcome" // the connection was lost after the call went out
 	CodeTimeout       Code = "timeout"         // no answer in time; the outcome is unknown
@@ -89,6 +90,7 @@ var statuses = map[Code]struct {
 	CodeBusy:          {http.StatusConflict, -32013},
 	CodeOver:          {http.StatusGone, -32014},
 	CodeGap:           {http.StatusConflict, -32015},
+	CodeControl:       {http.StatusConflict, -32016},
 	CodeHostOffline:   {http.StatusServiceUnavailable, -32020},
 	CodeUnknown:       {http.StatusBadGateway, -32021},
 	CodeTimeout:       {http.StatusGatewayTimeout, -32022},
@@ -104,7 +106,7 @@ var statuses = map[Code]struct {
 func Codes() []Code {
 	return []Code{
 		CodeInvalid, CodeUnauthorized, CodeForbidden, CodeNotFound, CodeAmbiguous, CodeConflict, CodeStale, CodeResolved,
-		CodeUnsupported, CodeBusy, CodeOver, CodeGap, CodeHostOffline, CodeUnknown, CodeTimeout, CodeTooLarge,
+		CodeUnsupported, CodeBusy, CodeOver, CodeGap, CodeControl, CodeHostOffline, CodeUnknown, CodeTimeout, CodeTooLarge,
 		CodeRateLimited, CodeAgent, CodeUnknownMethod, CodeBadType, CodeInternal,
 	}
 }

@@ -73,6 +73,12 @@ const (
 	SessionStop      = "session.stop"
 	SessionRemove    = "session.remove"
 
+	// Commands about the agent's own screen.
+	TerminalRead     = "terminal.read"
+	TerminalSnapshot = "terminal.screen"
+	TerminalInput    = "terminal.input"
+	TerminalResize   = "terminal.resize"
+
 	// Notifications of the relay or daemon to viewers.
 	PushEnvelopes = "session.envelopes"
 	PushEvents    = "session.events"
@@ -129,6 +135,11 @@ var methods = []Method{
 	{Name: SessionResume, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
 	{Name: SessionStop, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
 	{Name: SessionRemove, From: PartyViewer, To: PartyHost, Scope: ScopeAdmin, Command: true, Repeatable: true},
+
+	{Name: TerminalRead, From: PartyViewer, To: PartyHost, Scope: ScopeView, Command: true, Repeatable: true},
+	{Name: TerminalSnapshot, From: PartyViewer, To: PartyHost, Scope: ScopeView, Command: true, Repeatable: true},
+	{Name: TerminalInput, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
+	{Name: TerminalResize, From: PartyViewer, To: PartyHost, Scope: ScopeControl, Command: true, Repeatable: true},
 }
 
 // Methods lists all methods of requests and of a host's notifications.

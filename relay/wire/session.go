@@ -52,6 +52,10 @@ type Session struct {
 	// Models are what the agent offers, Commands its slash commands.
 	Models   []session.ModelInfo `json:"models,omitempty"`
 	Commands []SlashCommand      `json:"commands,omitempty"`
+	// Face is how its agent shows itself, or will when it is started again; Screen says
+	// that there is a screen for terminal.read now.
+	Face   Face `json:"face,omitzero"`
+	Screen bool `json:"screen,omitzero"`
 	// Native is the agent's own id of the session.
 	Native string `json:"native,omitzero"`
 	// Usage is the sum over all turns.

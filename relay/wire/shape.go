@@ -37,6 +37,11 @@ func Shapes() []Shape {
 		{SessionResume, SessionRef{}, SessionResult{}},
 		{SessionStop, StopParams{}, SessionResult{}},
 		{SessionRemove, SessionRef{}, nil},
+
+		{TerminalRead, TerminalReadParams{}, TerminalChunk{}},
+		{TerminalSnapshot, SessionRef{}, TerminalScreen{}},
+		{TerminalInput, TerminalInputParams{}, TerminalInputResult{}},
+		{TerminalResize, TerminalResizeParams{}, nil},
 	}
 }
 

@@ -148,8 +148,9 @@ func FuzzUnmarshal(f *testing.F) {
 	f.Add([]byte(`{"session":"s","id":"x","text":"hi","files":[{"ref":"r"}],"admission":"steer"}`))
 	f.Add([]byte(`{"session":"s","call":"c","nonce":"n","decision":"allow-once","args":{"a":1}}`))
 	f.Add([]byte(`{"session":"s","position":4,"envelopes":[{},1]}`))
+	f.Add([]byte(`{"session":"s","attachment":"a","offset":3,"data":"bHMN"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, v := range []any{&SendParams{}, &DecideParams{}, &AppendParams{}, &SpawnParams{}, &Hello{}, &OpenParams{}, &SubscribeParams{}} {
+		for _, v := range []any{&SendParams{}, &DecideParams{}, &AppendParams{}, &SpawnParams{}, &Hello{}, &OpenParams{}, &SubscribeParams{}, &TerminalInputParams{}} {
 			if err := UnmarshalStream(data, v); err != nil {
 				var e *Error
 				if !errors.As(err, &e) {

@@ -63,6 +63,7 @@ type state struct {
 	failed  error
 	removed bool
 	read    wire.Position
+	term    *terminal
 }
 
 // passing is a live item or new metadata, and the position before which it came.

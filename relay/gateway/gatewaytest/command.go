@@ -24,6 +24,8 @@ func (b *Backend) Call(ctx context.Context, caller wire.Caller, method string, p
 	var err error
 	if onCall != nil {
 		result, err = onCall(ctx, caller, method, params)
+	} else if method == wire.TerminalRead {
+		result, err = b.readTerminal(ctx, caller, params)
 	} else {
 		b.mu.Lock()
 		result, err = b.do(caller, method, params)
@@ -87,6 +89,16 @@ func (b *Backend) do(caller wire.Caller, method string, params jsontext.Value) (
 		})
 	case wire.SessionRemove:
 		return with(b, params, ofRef, func(st *state, _ wire.SessionRef) (any, error) { b.remove(st); return nil, nil })
+	case wire.TerminalSnapshot:
+		return with(b, params, ofRef, func(st *state, _ wire.SessionRef) (any, error) { return st.screen().text(), nil })
+	case wire.TerminalInput:
+		return with(b, params, func(p wire.TerminalInputParams) string { return p.Session }, func(st *state, p wire.TerminalInputParams) (any, error) {
+			return b.typeInto(caller, st, p)
+		})
+	case wire.TerminalResize:
+		return with(b, params, func(p wire.TerminalResizeParams) string { return p.Session }, func(st *state, p wire.TerminalResizeParams) (any, error) {
+			return b.resize(caller, st, p)
+		})
 	}
 	return nil, wire.Errorf(wire.CodeUnknownMethod, "no method %q here", method)
 }

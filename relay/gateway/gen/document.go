@@ -163,6 +163,9 @@ func responses(schema *wireschema.Schema, r gateway.Route) object {
 	if r.Stream && r.Wire == wire.SessionSubscribe {
 		kinds = append(kinds, member{Name: "application/x-ndjson", Value: object{}})
 	}
+	if r.Text {
+		kinds = append(kinds, member{Name: "text/plain", Value: object{}})
+	}
 	switch {
 	case r.Path == "/openapi.json":
 		kinds = object{{Name: "application/json", Value: object{}}}

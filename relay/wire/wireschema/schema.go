@@ -56,6 +56,7 @@ func New(root, prefix string) (*Schema, error) {
 		wire.TranscriptResult{},
 		wire.Resolved{},
 		wire.RetryAfter{},
+		wire.HolderInfo{},
 	} {
 		s.Of(v)
 	}
@@ -158,6 +159,9 @@ func (s *Schema) of(t reflect.Type) Object {
 	case reflect.Float64:
 		return Object{{"type", "number"}}
 	case reflect.Slice:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return Object{{"type", "string"}, {"contentEncoding", "base64"}}
+		}
 		return list(s.of(t.Elem()))
 	case reflect.Map:
 		return Object{{"type", "object"}, {"additionalProperties", s.of(t.Elem())}}
