@@ -45,6 +45,10 @@ type Item struct {
 	Changed *wire.Session
 	// Reset says that the envelopes before Position are no longer kept.
 	Reset bool
+	// Held is for how many bytes Hold was asked.
+	Held int
+
+	counted int // what the reader gives back
 }
 
 // Files keeps uploaded files. A Backend that has it serves /v1/files.

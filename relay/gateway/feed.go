@@ -29,6 +29,7 @@ type feed struct {
 	format  format
 	events  *events // format, when it is that
 	limits  Limits
+	mem     *pool // of its own
 
 	pull  *puller
 	items []Item        // taken and not yet looked at
@@ -53,8 +54,8 @@ type entry struct {
 	raw  []jsontext.Value
 }
 
-// open begins a feed. The caller closes it.
-func (g *Gateway) open(ctx context.Context, b Backend, p wire.SubscribeParams) (*feed, error) {
+// open begins a feed that counts in mem. The caller closes it.
+func (g *Gateway) open(ctx context.Context, mem *pool, b Backend, p wire.SubscribeParams) (_ *feed, err error) {
 	profile, err := contract.ParseProfile(p.Profile)
 	switch {
 	case err != nil:
@@ -70,7 +71,15 @@ func (g *Gateway) open(ctx context.Context, b Backend, p wire.SubscribeParams) (
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{session: s, params: p, limits: g.opts.Limits, next: p.From, batch: firstBatch}
+	f := &feed{session: s, params: p, limits: g.opts.Limits, mem: mem.part(), next: p.From, batch: firstBatch}
+	defer func() {
+		if err != nil {
+			f.close()
+		}
+	}()
+	if err := f.mem.keep(subscriptionCost); err != nil {
+		return nil, err
+	}
 	if p.From == wire.FromEnd || p.Snapshot {
 		f.next = s.End
 	}
@@ -81,23 +90,44 @@ func (g *Gateway) open(ctx context.Context, b Backend, p wire.SubscribeParams) (
 	f.format = envelopes{profile}
 	if p.Format == wire.FormatEvents {
 		// The fold needs what was before, without showing it.
-		f.events, f.at = g.folds.restore(b, s, profile, f.next)
+		var size int
+		f.events, f.at, size = g.folds.restore(b, s, profile, f.next)
 		f.format = f.events
+		if err := f.mem.keep(size); err != nil {
+			return nil, err
+		}
 	}
 	from := f.at
-	f.pull, err = pull(ctx, func(ctx context.Context) (iter.Seq2[Item, error], error) { return b.Stream(ctx, s.ID, from) })
+	f.pull, err = pull(ctx, f.mem, func(ctx context.Context) (iter.Seq2[Item, error], error) { return b.Stream(ctx, s.ID, from) })
 	if err != nil {
 		return nil, err
 	}
 	if err := f.prime(ctx); err != nil {
-		f.close()
 		return nil, err
 	}
 	g.folds.keep(b, f, from)
 	return f, nil
 }
 
-func (f *feed) close() { f.pull.close() }
+func (f *feed) close() {
+	if f.pull != nil {
+		f.pull.close()
+	}
+	f.mem.close()
+}
+
+// line is what an envelope becomes. A fold keeps what it is given, which counts.
+func (f *feed) line(line []byte) ([]jsontext.Value, error) {
+	if f.events != nil {
+		if err := f.mem.keep(foldCost + len(line)); err != nil {
+			return nil, err
+		}
+	}
+	return f.format.line(line), nil
+}
+
+// foldCost is what a fold keeps of an envelope beside its texts.
+const foldCost = 256
 
 // prime folds what comes before f.next, as far as the session has it. What does not
 // come within Limits.Settle, since a relay lags behind its host, is not in a snapshot
@@ -124,7 +154,11 @@ func (f *feed) prime(ctx context.Context) error {
 			break
 		}
 		f.items = f.items[1:]
-		f.absorb(item)
+		err := f.absorb(item)
+		f.mem.give(item.counted)
+		if err != nil {
+			return err
+		}
 	}
 	if f.params.Snapshot {
 		f.next = f.at
@@ -133,17 +167,19 @@ func (f *feed) prime(ctx context.Context) error {
 }
 
 // absorb folds an item that is not shown.
-func (f *feed) absorb(item Item) {
+func (f *feed) absorb(item Item) error {
 	switch {
 	case item.Line != nil && item.Position >= f.at:
 		f.at = item.Position + 1
-		f.format.line(item.Line)
+		_, err := f.line(item.Line)
+		return err
 	case item.Reset:
 		f.at = max(f.at, item.Position)
 	case item.Changed != nil:
 		f.session = *item.Changed
 		f.format.changed(f.session)
 	}
+	return nil
 }
 
 // run shows the stream to s until ctx is over, the session is removed (nil), or until
@@ -186,7 +222,10 @@ func (f *feed) show(ctx context.Context, s sink, until func() bool) error {
 			}
 			continue
 		case item.Live != nil:
-			err = f.showLive(ctx, s, *item.Live)
+			if err = f.showLive(ctx, s); err != nil {
+				return err
+			}
+			continue
 		case item.Changed != nil:
 			f.session = *item.Changed
 			err = s.changed(ctx, f.session, f.next, f.format.changed(f.session))
@@ -200,6 +239,7 @@ func (f *feed) show(ctx context.Context, s sink, until func() bool) error {
 			return err
 		}
 		f.items = f.items[1:]
+		f.mem.give(item.counted)
 	}
 	return nil
 }
@@ -207,20 +247,24 @@ func (f *feed) show(ctx context.Context, s sink, until func() bool) error {
 // showLines sends the lines at the head of what was taken as one batch.
 func (f *feed) showLines(ctx context.Context, s sink, until func() bool) error {
 	var list []entry
-	pos, size := f.next, 0
+	pos, size, held := f.next, 0, 0
 	for len(f.items) > 0 && f.items[0].Line != nil && size < f.batch && len(list) < batchItems && !until() {
 		item := f.items[0]
 		if item.Position > f.at+maxNulls {
 			break
 		}
 		f.items = f.items[1:]
+		held += item.counted
 		if item.Position < f.at {
 			continue // shown already
 		}
 		for f.at < item.Position { // damaged: it keeps its position
 			list = f.add(list, []jsontext.Value{null})
 		}
-		raw := f.format.line(item.Line)
+		raw, err := f.line(item.Line)
+		if err != nil {
+			return err
+		}
 		list = f.add(list, raw)
 		for _, r := range raw {
 			size += len(r)
@@ -232,6 +276,7 @@ func (f *feed) showLines(ctx context.Context, s sink, until func() bool) error {
 			return err
 		}
 	}
+	f.mem.give(held)
 	if len(f.items) > 0 && f.items[0].Line != nil && f.items[0].Position > f.at+maxNulls {
 		f.at = f.items[0].Position
 		f.next = max(f.next, f.at)
@@ -254,16 +299,21 @@ func (f *feed) add(list []entry, raw []jsontext.Value) []entry {
 }
 
 // showLive sends what passes, together with what passes right after it.
-func (f *feed) showLive(ctx context.Context, s sink, l wire.Live) error {
-	if !f.params.Live {
-		return nil
-	}
-	items, events := f.format.live(l)
-	for len(f.items) > 1 && f.items[1].Live != nil && len(items)+len(events) < batchItems {
+func (f *feed) showLive(ctx context.Context, s sink) error {
+	var items []wire.Live
+	var events []jsontext.Value
+	held := 0
+	for len(f.items) > 0 && f.items[0].Live != nil && len(items)+len(events) < batchItems {
+		item := f.items[0]
 		f.items = f.items[1:]
-		i, e := f.format.live(*f.items[0].Live)
+		held += item.counted
+		if !f.params.Live {
+			continue
+		}
+		i, e := f.format.live(*item.Live)
 		items, events = append(items, i...), append(events, e...)
 	}
+	defer func() { f.mem.give(held) }()
 	if len(items)+len(events) == 0 {
 		return nil
 	}

@@ -61,7 +61,7 @@ func (g *Gateway) createFile(w http.ResponseWriter, r *http.Request, p Principal
 		return err
 	}
 	w.Header().Set("Location", "/v1/files/"+u.Ref)
-	writeJSON(w, http.StatusCreated, u)
+	g.writeJSON(w, http.StatusCreated, u)
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (g *Gateway) appendFile(w http.ResponseWriter, r *http.Request, p Principal
 		return err
 	}
 	w.Header().Set("Upload-Offset", strconv.FormatInt(u.Offset, 10))
-	writeJSON(w, http.StatusOK, u)
+	g.writeJSON(w, http.StatusOK, u)
 	return nil
 }
 

@@ -49,29 +49,29 @@ func (c *folds) key(b Backend, s wire.Session, p contract.Profile) (foldKey, boo
 	return foldKey{b, s.ID, s.Created, p}, reflect.TypeOf(b).Comparable()
 }
 
-// restore is a fold of s for what comes from a position not after want, and that
-// position.
-func (c *folds) restore(b Backend, s wire.Session, p contract.Profile, want wire.Position) (*events, wire.Position) {
+// restore is a fold of s for what comes from a position not after want, that position,
+// and about how many bytes it holds.
+func (c *folds) restore(b Backend, s wire.Session, p contract.Profile, want wire.Position) (*events, wire.Position, int) {
 	fresh := newEvents(s, p)
 	key, ok := c.key(b, s, p)
 	if !ok {
-		return fresh, s.Oldest
+		return fresh, s.Oldest, 0
 	}
 	c.mu.Lock()
 	e := c.byKey[key]
 	if e == nil || e.Value.(*kept).at > want || e.Value.(*kept).at <= s.Oldest {
 		c.mu.Unlock()
-		return fresh, s.Oldest
+		return fresh, s.Oldest, 0
 	}
 	c.used.MoveToFront(e)
 	k := *e.Value.(*kept)
 	c.mu.Unlock()
 	f, err := fold.Restore(k.snapshot)
 	if err != nil {
-		return fresh, s.Oldest
+		return fresh, s.Oldest, 0
 	}
 	f.Describe(s.Updated, describe(s))
-	return &events{profile: p, fold: f}, k.at
+	return &events{profile: p, fold: f}, k.at, len(k.snapshot)
 }
 
 // keep stores the state of a feed that has folded much.

@@ -5,6 +5,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -14,10 +15,11 @@ import (
 
 // Gateway serves viewers. It is an http.Handler, safe for concurrent use.
 type Gateway struct {
-	opts  Options
-	mux   *http.ServeMux
-	limit *limiter
-	folds *folds
+	opts   Options
+	mux    *http.ServeMux
+	limit  *limiter
+	budget *budget
+	folds  *folds
 
 	stopping context.Context // over when Shutdown begins
 	stop     context.CancelFunc
@@ -31,7 +33,7 @@ type Gateway struct {
 // before that of the server, which does not know of WebSockets.
 func New(opts Options) *Gateway {
 	g := &Gateway{opts: opts.withDefaults(), mux: http.NewServeMux(), folds: newFolds()}
-	g.limit = newLimiter(g.opts.Limits)
+	g.limit, g.budget = newLimiter(g.opts.Limits), newBudget(g.opts.Limits)
 	g.stopping, g.stop = context.WithCancel(context.Background())
 	for _, r := range routes() {
 		g.mux.HandleFunc(r.Method+" "+r.Path, g.route(r))
@@ -165,11 +167,14 @@ func (g *Gateway) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if e.Code == wire.CodeRateLimited && json.Unmarshal(e.Data, &after) == nil {
 		h.Set("Retry-After", strconv.FormatInt((after.MS+999)/1000, 10))
 	}
-	writeJSON(w, e.Code.HTTPStatus(), e)
+	g.writeJSON(w, e.Code.HTTPStatus(), e)
 }
 
+// answerPiece is how much of an answer must be taken within Limits.Write.
+const answerPiece = 64 << 10
+
 // writeJSON answers with v. What goes wrong now is between the browser and the line.
-func writeJSON(w http.ResponseWriter, status int, v any) {
+func (g *Gateway) writeJSON(w http.ResponseWriter, status int, v any) {
 	body, err := wire.Marshal(v)
 	if err != nil {
 		status, body = http.StatusInternalServerError, []byte(`{"code":"internal","message":"the answer cannot be written"}`)
@@ -178,7 +183,12 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n'))
+	out := &patient{w: w, rc: http.NewResponseController(w), patience: g.opts.Limits.Write}
+	for piece := range slices.Chunk(append(body, '\n'), answerPiece) {
+		if _, err := out.Write(piece); err != nil {
+			return
+		}
+	}
 }
 
 // life is the context of a connection: it ends with the request, the token and the

@@ -76,6 +76,9 @@ func newBench(t *testing.T, o gateway.Options) *bench {
 			t.Errorf("Shutdown = %v", err)
 		}
 		srv.Close()
+		if l := b.gw.Load(); l.Held != 0 || l.Waiting != 0 {
+			t.Errorf("when all have left, the gateway holds %+v", l)
+		}
 	})
 	return b
 }

@@ -29,14 +29,20 @@ type Options struct {
 }
 
 // Limits are bounds per token unless they say otherwise. The zero value has the
-// defaults. A Principal that is Local has none of rate.
+// defaults. A Caller that is Local has none of rate and
+// of memory.
 type Limits struct {
 	// Connections are WebSockets and streams at once: 64. One more is
 	// wire.CodeRateLimited.
 	Connections int
-	// Subscriptions are those of one WebSocket: 64. Each has half a megabyte and an
-	// envelope in memory while its reader takes nothing.
+	// Subscriptions are those of one WebSocket: 64.
 	Subscriptions int
+	// ConnectionBytes, TokenBytes and TenantBytes bound what is in memory for a
+	// connection or request, for all of a token and for all of a Backend, because it
+	// was read for them and they have not taken it: 128 MiB, 256 MiB and 1 GiB. A
+	// stream waits for room; a subscription, a snapshot or a page that would be over
+	// is wire.CodeRateLimited.
+	ConnectionBytes, TokenBytes, TenantBytes int
 	// Rate is requests and calls per second, Burst how many at once: 50 and 200.
 	Rate, Burst int
 	// BodyBytes is the longest body and the longest message of a viewer: 8 MiB.
@@ -64,6 +70,7 @@ func (o Options) withDefaults() Options {
 	ints := map[*int]int{
 		&o.Limits.Connections: 64, &o.Limits.Subscriptions: 64, &o.Limits.Rate: 50, &o.Limits.Burst: 200,
 		&o.Limits.BodyBytes: 8 << 20, &o.Limits.PageBytes: 4 << 20,
+		&o.Limits.ConnectionBytes: 128 << 20, &o.Limits.TokenBytes: 256 << 20, &o.Limits.TenantBytes: 1 << 30,
 	}
 	for v, d := range ints {
 		if *v <= 0 {

@@ -16,6 +16,7 @@ const (
 // puller reads a stream one small batch ahead, so that what is there at once is sent
 // together, and a reader that waits knows it.
 type puller struct {
+	mem   *pool // what it reads counts there until the reader gives it back
 	stop  context.CancelFunc
 	done  chan struct{} // closed when the stream is let go
 	wake  chan struct{} // has room for one: there is something to take
@@ -28,15 +29,16 @@ type puller struct {
 	err   error
 }
 
-// pull starts reading. The stream must end with ctx. The caller calls close.
-func pull(ctx context.Context, open func(context.Context) (iter.Seq2[Item, error], error)) (*puller, error) {
-	ctx, cancel := context.WithCancel(ctx)
+// pull starts reading, within mem. The stream must end with ctx. The caller calls
+// close.
+func pull(ctx context.Context, mem *pool, open func(context.Context) (iter.Seq2[Item, error], error)) (*puller, error) {
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, holdKey{}, mem))
 	seq, err := open(ctx)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	p := &puller{stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1), space: make(chan struct{}, 1)}
+	p := &puller{mem: mem, stop: cancel, done: make(chan struct{}), wake: make(chan struct{}, 1), space: make(chan struct{}, 1)}
 	go p.run(ctx, seq)
 	return p, nil
 }
@@ -59,12 +61,34 @@ func (p *puller) run(ctx context.Context, seq iter.Seq2[Item, error]) {
 	signal(p.wake)
 }
 
+// cost is what an item counts for while it is sent.
+func (i Item) cost() int {
+	n := copies * len(i.Line)
+	if i.Live != nil && i.Live.Delta != nil {
+		n += copies * len(i.Live.Delta.Text)
+	}
+	if i.Live != nil && i.Live.Ask != nil {
+		n += copies * len(i.Live.Ask.Request)
+	}
+	if i.Changed != nil {
+		n += metadataCost
+	}
+	return n
+}
+
 func (p *puller) put(ctx context.Context, item Item) bool {
+	item.counted = copies * item.Held
+	if more := item.cost() - item.counted; more > 0 {
+		if p.mem.take(ctx, more) != nil {
+			return false
+		}
+		item.counted += more
+	}
 	for {
 		p.mu.Lock()
 		if len(p.items) == 0 || p.bytes < pullBytes && len(p.items) < pullItems {
 			p.items = append(p.items, item)
-			p.bytes += len(item.Line)
+			p.bytes += item.counted / copies
 			signal(p.wake)
 			p.mu.Unlock()
 			return true

@@ -70,7 +70,7 @@ func (g *Gateway) getHosts(w http.ResponseWriter, r *http.Request, p Principal) 
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, wire.HostsResult{Hosts: hosts})
+	g.writeJSON(w, http.StatusOK, wire.HostsResult{Hosts: hosts})
 	return nil
 }
 
@@ -84,7 +84,12 @@ func (g *Gateway) getSessions(w http.ResponseWriter, r *http.Request, p Principa
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, wire.SessionsResult{Sessions: list})
+	mem := g.budget.connection(p)
+	defer mem.close()
+	if err := mem.try(metadataCost * len(list)); err != nil {
+		return err
+	}
+	g.writeJSON(w, http.StatusOK, wire.SessionsResult{Sessions: list})
 	return nil
 }
 
@@ -93,12 +98,14 @@ func (g *Gateway) getSession(w http.ResponseWriter, r *http.Request, p Principal
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, wire.SessionResult{Session: s})
+	g.writeJSON(w, http.StatusOK, wire.SessionResult{Session: s})
 	return nil
 }
 
 func (g *Gateway) getTranscript(w http.ResponseWriter, r *http.Request, p Principal) error {
-	f, err := g.open(r.Context(), p.Backend, wire.SubscribeParams{
+	mem := g.budget.connection(p)
+	defer mem.close()
+	f, err := g.open(r.Context(), mem, p.Backend, wire.SubscribeParams{
 		Session: r.PathValue("session"), Format: wire.FormatEvents, Snapshot: true, Profile: r.URL.Query().Get("profile"),
 	})
 	if err != nil {
@@ -109,6 +116,9 @@ func (g *Gateway) getTranscript(w http.ResponseWriter, r *http.Request, p Princi
 	if err != nil {
 		return err
 	}
-	writeJSON(w, http.StatusOK, wire.TranscriptResult{Session: f.session, Next: f.next, Transcript: transcript})
+	if err := mem.try(copies * len(transcript)); err != nil {
+		return err
+	}
+	g.writeJSON(w, http.StatusOK, wire.TranscriptResult{Session: f.session, Next: f.next, Transcript: transcript})
 	return nil
 }

@@ -143,10 +143,17 @@ func command(method, path, name, summary string, status int) route {
 			w.WriteHeader(status)
 			return nil
 		}
+		if method == http.MethodGet { // else it is done, and must not be said to be refused
+			mem := g.budget.connection(p)
+			defer mem.close()
+			if err := mem.try(copies * len(result)); err != nil {
+				return err
+			}
+		}
 		if len(result) == 0 {
 			result = jsontext.Value("null")
 		}
-		writeJSON(w, status, result)
+		g.writeJSON(w, status, result)
 		return nil
 	}}
 }

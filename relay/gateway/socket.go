@@ -20,6 +20,7 @@ type viewer struct {
 	g         *Gateway
 	principal Principal
 	conn      *peer.Conn
+	mem       *pool // of the connection
 	life      context.Context
 
 	mu     sync.Mutex
@@ -48,15 +49,24 @@ func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, p Principa
 		return err
 	}
 	defer leave()
+	mem := g.budget.connection(p)
+	defer mem.close()
+	if err := mem.keep(connectionCost); err != nil {
+		return err
+	}
 	ctx, done := g.life(r, p)
 	defer done()
-	conn, err := peer.Accept(w, r, peer.Options{
-		MessageBytes: g.opts.Limits.BodyBytes, Ordered: wire.Ordered, OriginChecked: true, Log: g.opts.Log,
-	})
-	if err != nil {
+	v := &viewer{g: g, principal: p, mem: mem, life: ctx, caller: p.Caller, subs: map[string]*subscription{}}
+	opts := peer.Options{
+		MessageBytes: g.opts.Limits.BodyBytes, QueueBytes: viewerQueue, HoldAnswer: v.holdAnswer,
+		Ordered: wire.Ordered, OriginChecked: true, Log: g.opts.Log,
+	}
+	if !p.Caller.Scope.Includes(wire.ScopeControl) {
+		opts.MessageBytes = min(opts.MessageBytes, viewMessage) // it has no texts to send
+	}
+	if v.conn, err = peer.Accept(w, r, opts); err != nil {
 		return nil // answered
 	}
-	v := &viewer{g: g, principal: p, conn: conn, life: ctx, caller: p.Caller, subs: map[string]*subscription{}}
 	v.serve(ctx)
 	return nil
 }

@@ -173,6 +173,11 @@ func (g *Gateway) streamSessions(w http.ResponseWriter, r *http.Request, p Princ
 		return err
 	}
 	defer leave()
+	mem := g.budget.connection(p)
+	defer mem.close()
+	if err := mem.keep(subscriptionCost); err != nil {
+		return err
+	}
 	ctx, done := g.life(r, p)
 	defer done()
 	list, changes, err := p.Backend.WatchSessions(ctx, params)

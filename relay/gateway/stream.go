@@ -83,8 +83,10 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request, p Principa
 	if err != nil {
 		return err
 	}
+	mem := g.budget.connection(p)
+	defer mem.close()
 	if accepts(r) == jsonPage {
-		return g.servePage(w, r, p, q)
+		return g.servePage(w, r, p, mem, q)
 	}
 	leave, err := g.limit.connect(p.Caller)
 	if err != nil {
@@ -93,7 +95,7 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request, p Principa
 	defer leave()
 	ctx, done := g.life(r, p)
 	defer done()
-	f, err := g.open(ctx, p.Backend, q.params)
+	f, err := g.open(ctx, mem, p.Backend, q.params)
 	if err != nil {
 		return err
 	}
@@ -113,13 +115,14 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request, p Principa
 }
 
 // servePage answers with what there is, up to a limit.
-func (g *Gateway) servePage(w http.ResponseWriter, r *http.Request, p Principal, q query) error {
-	f, err := g.open(r.Context(), p.Backend, q.params)
+func (g *Gateway) servePage(w http.ResponseWriter, r *http.Request, p Principal, mem *pool, q query) error {
+	f, err := g.open(r.Context(), mem, p.Backend, q.params)
 	if err != nil {
 		return err
 	}
 	defer f.close()
-	page := &page{from: f.next}
+	page := &page{from: f.next, mem: mem.part()}
+	defer page.mem.close()
 	stop := f.next + int64(q.limit)
 	enough := func() bool {
 		return f.next >= min(stop, f.session.End) || page.size >= g.opts.Limits.PageBytes
@@ -128,10 +131,10 @@ func (g *Gateway) servePage(w http.ResponseWriter, r *http.Request, p Principal,
 		return err
 	}
 	if q.params.Format == wire.FormatEvents {
-		writeJSON(w, http.StatusOK, wire.EventsPage{Position: page.from, Next: f.next, Oldest: f.session.Oldest, End: f.session.End, Events: page.raw})
+		g.writeJSON(w, http.StatusOK, wire.EventsPage{Position: page.from, Next: f.next, Oldest: f.session.Oldest, End: f.session.End, Events: page.raw})
 		return nil
 	}
-	writeJSON(w, http.StatusOK, wire.EnvelopesPage{Position: page.from, Next: f.next, Oldest: f.session.Oldest, End: f.session.End, Envelopes: page.raw})
+	g.writeJSON(w, http.StatusOK, wire.EnvelopesPage{Position: page.from, Next: f.next, Oldest: f.session.Oldest, End: f.session.End, Envelopes: page.raw})
 	return nil
 }
 
@@ -140,11 +143,15 @@ type page struct {
 	from wire.Position
 	raw  []jsontext.Value
 	size int
+	mem  *pool
 }
 
 func (p *page) lines(_ context.Context, _, _ wire.Position, entries []entry) error {
 	for _, e := range entries {
 		for _, raw := range e.raw {
+			if err := p.mem.try(copies * len(raw)); err != nil {
+				return err
+			}
 			p.raw = append(p.raw, raw)
 			p.size += len(raw)
 		}

@@ -44,7 +44,7 @@ func (v *viewer) subscribe(params jsontext.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := v.g.open(ctx, v.principal.Backend, p)
+	f, err := v.g.open(ctx, v.mem, v.principal.Backend, p)
 	if err != nil {
 		v.over(id, s)
 		return nil, err
@@ -131,14 +131,22 @@ func (v *viewer) subscribeSessions(params jsontext.Value) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	mem := v.mem.part()
+	if err := mem.keep(subscriptionCost); err != nil {
+		mem.close()
+		v.over(id, s)
+		return nil, err
+	}
 	list, changes, err := v.principal.Backend.WatchSessions(ctx, p)
 	if err != nil {
+		mem.close()
 		v.over(id, s)
 		return nil, err
 	}
 	answered := make(chan bool, 1)
 	v.pumps.Go(func() {
 		defer v.over(id, s)
+		defer mem.close()
 		if <-answered {
 			v.pumpSessions(ctx, id, changes)
 		}

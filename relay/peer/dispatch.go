@@ -207,6 +207,14 @@ func (s *server) answer(r request, lane int, result any, err error) {
 	if !whole {
 		m.data = s.encode(r, nil, wire.Errorf(wire.CodeTooLarge, "the answer has %d bytes; want at most %d", len(m.data), s.opts.SendBytes))
 	}
+	if whole && err == nil && s.opts.HoldAnswer != nil {
+		var release func()
+		if release, err = s.opts.HoldAnswer(r.method, len(m.data)); err != nil {
+			m.data = s.encode(r, nil, err)
+		} else {
+			defer release()
+		}
+	}
 	sent := s.push(s.work, m) == nil
 	if follows {
 		t.after(sent && whole && err == nil)

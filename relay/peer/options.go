@@ -25,6 +25,10 @@ type Options struct {
 	// Calls is how many unordered calls are handled at once; one more is answered
 	// with wire.CodeBusy. 64.
 	Calls int
+	// HoldAnswer is asked before an answer of so many bytes waits to be sent, and
+	// release is called when it waits no more: for who counts what waits. Its error is
+	// answered in its place. Nil for none.
+	HoldAnswer func(method string, bytes int) (release func(), err error)
 	// Ordered says which methods are handled one after the other, and with the
 	// notifications, in the order in which they were sent. Both sides must agree.
 	// Nil for none.

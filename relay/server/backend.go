@@ -102,20 +102,23 @@ func (b backend) Stream(ctx context.Context, session string, from wire.Position)
 	return func(yield func(gateway.Item, error) bool) { b.stream(ctx, session, from, yield) }, nil
 }
 
-// liveWaiting is how many live messages wait for a viewer; more are lost for it.
-const liveWaiting = 64
+// liveWaiting and liveBytes are how many live messages wait for a viewer, and bytes of
+// them; more are lost for it.
+const (
+	liveWaiting = 64
+	liveBytes   = 256 << 10
+)
 
 // stream merges what is stored, what passes and the metadata.
 func (b backend) stream(ctx context.Context, session string, from wire.Position, yield func(gateway.Item, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	live := make(chan *nats.Msg, liveWaiting)
-	sub, err := b.s.opt.Store.Conn().ChanSubscribe(liveSubject(b.t.Name(), session), live)
+	live, unsubscribe, err := b.passing(ctx, session)
 	if err != nil {
 		yield(gateway.Item{}, fmt.Errorf("subscribing to what passes: %w", err))
 		return
 	}
-	defer func() { _ = sub.Unsubscribe() }()
+	defer unsubscribe()
 	changed := b.metadataOf(ctx, session)
 	type stored struct {
 		r   store.Record
@@ -125,7 +128,7 @@ func (b backend) stream(ctx context.Context, session string, from wire.Position,
 	records, taken := make(chan stored), make(chan struct{})
 	go func() {
 		defer close(records)
-		for r, err := range b.t.Read(ctx, session, from) {
+		for r, err := range b.t.Read(ctx, session, from, gateway.Hold) {
 			select {
 			case records <- stored{r, err}:
 			case <-ctx.Done():
@@ -154,7 +157,7 @@ func (b backend) stream(ctx context.Context, session string, from wire.Position,
 			if !r.r.Reset {
 				next = r.r.Position + 1
 			}
-			if !yield(gateway.Item{Position: r.r.Position, Line: r.r.Line, Reset: r.r.Reset}, nil) {
+			if !yield(gateway.Item{Position: r.r.Position, Line: r.r.Line, Reset: r.r.Reset, Held: r.r.Held}, nil) {
 				return
 			}
 			select {
@@ -181,6 +184,27 @@ func (b backend) stream(ctx context.Context, session string, from wire.Position,
 			}
 		}
 	}
+}
+
+// passing gives the live messages of a session until ctx is over.
+func (b backend) passing(ctx context.Context, session string) (<-chan *nats.Msg, func(), error) {
+	live := make(chan *nats.Msg)
+	// A subscription with a callback, since others have a queue of 64 Ki entries.
+	sub, err := b.s.opt.Store.Conn().Subscribe(liveSubject(b.t.Name(), session), func(m *nats.Msg) {
+		select {
+		case live <- m:
+		case <-ctx.Done():
+		}
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	unsubscribe := func() { _ = sub.Unsubscribe() } // it is over either way
+	if err := sub.SetPendingLimits(liveWaiting, liveBytes); err != nil {
+		unsubscribe()
+		return nil, nil, err
+	}
+	return live, unsubscribe, nil
 }
 
 // metadataOf gives the session's metadata as they change, the newest only, and is

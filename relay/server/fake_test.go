@@ -164,6 +164,7 @@ func (h *fakeHost) Call(ctx context.Context, caller wire.Caller, method string, 
 type relay struct {
 	store *store.Store
 	srv   *server.Server
+	gw    *gateway.Gateway // nil without viewers
 	http  *httptest.Server
 }
 

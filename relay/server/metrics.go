@@ -6,6 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/agenthost/agenthost/relay/gateway"
 )
 
 // metrics are what the relay counts. No label is made of what people chose, or the
@@ -33,6 +35,17 @@ func newMetrics() *metrics {
 	m.registry.MustRegister(m.envelopes, m.bytes, m.refused, m.calls, m.took, m.hosts,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+// watch adds what viewers make a gateway hold.
+func (m *metrics) watch(load func() gateway.Load) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "agenthost_relay_viewer_bytes", Help: "Bytes held for viewers that have not taken them yet."},
+			func() float64 { return float64(load().Held) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "agenthost_relay_viewer_waiting", Help: "Streams that wait because their viewer, its token or its tenant may have no more in memory."},
+			func() float64 { return float64(load().Waiting) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "agenthost_relay_viewer_refused_total", Help: "What was refused to viewers because they had too much in memory."},
+			func() float64 { return float64(load().Refused) }))
 }
 
 func (m *metrics) handler() http.Handler {

@@ -72,6 +72,7 @@ func New(o Options) *Server {
 	guarded := func(h http.Handler) http.Handler { return h }
 	if o.Viewers != nil {
 		g := o.Viewers(s)
+		s.metrics.watch(g.Load)
 		s.mux.Handle("/", g)
 		guarded = g.Guarded
 	}

@@ -27,16 +27,15 @@ import (
 func serveViewers(t testing.TB, s *store.Store, limits gateway.Limits) *relay {
 	t.Helper()
 	r := &relay{store: s}
-	var gw *gateway.Gateway
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	r.srv = server.New(server.Options{Store: s, Logger: log, Viewers: func(a gateway.Authenticator) *gateway.Gateway {
-		gw = gateway.New(gateway.Options{Auth: a, Limits: limits, Log: log})
-		return gw
+		r.gw = gateway.New(gateway.Options{Auth: a, Limits: limits, Log: log})
+		return r.gw
 	}})
 	r.http = httptest.NewServer(r.srv)
 	t.Cleanup(func() {
 		r.srv.Close()
-		_ = gw.Shutdown(context.Background())
+		_ = r.gw.Shutdown(context.Background())
 		r.http.CloseClientConnections()
 		r.http.Close()
 	})

@@ -20,6 +20,7 @@ const (
 	headPosition = "Agenthost-Position" // of the first envelope
 	headCount    = "Agenthost-Count"    // of envelopes that end in this message
 	headPart     = "Agenthost-Part"     // number of the part, from 0; only for parts
+	headSize     = "Agenthost-Size"     // bytes of all parts; only for parts
 )
 
 // mark is what the headers of a message say.
@@ -27,6 +28,7 @@ type mark struct {
 	pos   wire.Position
 	count int64
 	part  int // -1 for a whole batch
+	size  int // of all parts, 0 for unknown
 }
 
 // next is the position of the first envelope behind the message.
@@ -38,19 +40,23 @@ func (m mark) header() nats.Header {
 	h.Set(headCount, strconv.FormatInt(m.count, 10))
 	if m.part >= 0 {
 		h.Set(headPart, strconv.Itoa(m.part))
+		h.Set(headSize, strconv.Itoa(m.size))
 	}
 	return h
 }
 
 func markOf(h nats.Header) (mark, error) {
 	m := mark{part: -1}
-	var err1, err2, err3 error
+	var err1, err2, err3, err4 error
 	m.pos, err1 = strconv.ParseInt(h.Get(headPosition), 10, 64)
 	m.count, err2 = strconv.ParseInt(h.Get(headCount), 10, 64)
 	if p := h.Get(headPart); p != "" {
 		m.part, err3 = strconv.Atoi(p)
 	}
-	if err := errors.Join(err1, err2, err3); err != nil || m.pos < 0 || m.count < 0 || m.part < -1 {
+	if n := h.Get(headSize); n != "" {
+		m.size, err4 = strconv.Atoi(n)
+	}
+	if err := errors.Join(err1, err2, err3, err4); err != nil || m.pos < 0 || m.count < 0 || m.part < -1 || m.size < 0 {
 		return mark{}, fmt.Errorf("a stored message has bad headers: %v", h)
 	}
 	return m, nil
@@ -218,9 +224,9 @@ func (t *Tenant) publish(ctx context.Context, session string, l *log, lines []js
 
 // publishParts stores one long envelope.
 func (t *Tenant) publishParts(ctx context.Context, session string, l *log, line []byte) error {
-	for part := 0; ; part++ {
+	for part, size := 0, len(line); ; part++ {
 		n := min(len(line), t.payload)
-		m := mark{pos: l.next, part: part}
+		m := mark{pos: l.next, part: part, size: size}
 		if n == len(line) {
 			m.count = 1
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
-// MaxFile is the largest file taken, in bytes. Agents take no larger attachments.
-const MaxFile = 100 << 20
+// MaxFile is the largest file taken, in bytes: hosts take no larger ones.
+const MaxFile = 32 << 20
 
 // CreateFile begins an upload, under p.Ref when that is set. CodeConflict says that
 // there is one of that name.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,21 +21,36 @@ type Record struct {
 	// Reset says that retention has taken what lies between the position that was to
 	// come and this one. Line is nil.
 	Reset bool
+	// Held is how many bytes were held for it.
+	Held int
 }
 
-// readAhead bounds what a reader has in memory: the server sends that many messages'
-// bytes before it waits for more to be asked for. There may be thousands of readers.
-const readAhead = 2
+// Hold is asked before a reader has more than a message in memory, which it needs for
+// long envelopes, and waits until there is room for so many bytes. Its error ends the
+// reading.
+type Hold func(ctx context.Context, bytes int) error
+
+// unknownSize is what is held for a long envelope of which it is not written how long.
+const unknownSize = 16 << 20
+
+// readAhead and readMessages bound what a reader has in memory: the server sends the
+// bytes of so many full messages, and so many small ones, before it waits for more to be
+// asked for. There may be thousands of readers. Without a bound of messages the library
+// makes a queue for a million of them, which is 8 MB.
+const (
+	readAhead    = 2
+	readMessages = 256
+)
 
 // Read gives the session's envelopes from a position on and then those to come, until
-// ctx is over, which ends the sequence without an error.
-func (t *Tenant) Read(ctx context.Context, session string, from wire.Position) iter.Seq2[Record, error] {
+// ctx is over, which ends the sequence without an error. Hold may be nil.
+func (t *Tenant) Read(ctx context.Context, session string, from wire.Position, hold Hold) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		if !ValidName(session) || from < 0 {
 			yield(Record{}, wire.Errorf(wire.CodeInvalid, "want a session and a position of 0 or more, got %q and %d", session, from))
 			return
 		}
-		r := reader{t: t, session: session, next: from}
+		r := reader{t: t, session: session, next: from, hold: hold}
 		for {
 			more, err := r.run(ctx, yield)
 			if ctx.Err() != nil || !more {
@@ -56,6 +72,8 @@ type reader struct {
 	// parts are the pieces of a long envelope so far.
 	parts []byte
 	part  int
+	hold  Hold
+	held  int // for the long envelope that is read now
 }
 
 // run reads with one consumer until it is stopped, which is when more is false, or
@@ -73,7 +91,7 @@ func (r *reader) run(ctx context.Context, yield func(Record, error) bool) (more 
 	if err != nil {
 		return true, fmt.Errorf("reading session %s: %w", r.session, err)
 	}
-	msgs, err := cons.Messages(jetstream.PullMaxBytes(readAhead * r.t.payload))
+	msgs, err := cons.Messages(jetstream.PullMaxMessagesWithBytesLimit(readMessages, readAhead*r.t.payload))
 	if err != nil {
 		return true, fmt.Errorf("reading session %s: %w", r.session, err)
 	}
@@ -94,17 +112,38 @@ func (r *reader) run(ctx context.Context, yield func(Record, error) bool) (more 
 		if err != nil {
 			return true, err
 		}
+		if err := r.makeRoom(ctx, m); err != nil {
+			return true, err
+		}
 		if !r.message(m, msg.Data(), yield) {
 			return false, nil
 		}
 	}
 }
 
+// makeRoom waits until a long envelope, which begins with a message, may be put
+// together.
+func (r *reader) makeRoom(ctx context.Context, m mark) error {
+	if m.part != 0 || m.pos < r.next || r.hold == nil {
+		return nil
+	}
+	// What was held for one that broke off is held for this one, which is the same.
+	want := cmp.Or(m.size, unknownSize)
+	if want <= r.held {
+		return nil
+	}
+	if err := r.hold(ctx, want-r.held); err != nil {
+		return fmt.Errorf("reading session %s: %w", r.session, err)
+	}
+	r.held = want
+	return nil
+}
+
 // message yields what a message adds. It returns false when the consumer has enough.
 func (r *reader) message(m mark, data []byte, yield func(Record, error) bool) bool {
 	if m.part >= 0 {
 		if m.part == 0 {
-			r.parts = r.parts[:0]
+			r.parts = make([]byte, 0, m.size)
 		} else if m.part != r.part+1 {
 			return true // the rest of one whose beginning was taken
 		}
@@ -123,7 +162,11 @@ func (r *reader) message(m mark, data []byte, yield func(Record, error) bool) bo
 				return false
 			}
 			r.next = pos + 1
-			if !yield(Record{Position: pos, Line: line}, nil) {
+			rec := Record{Position: pos, Line: line}
+			if m.part >= 0 {
+				rec.Held, r.held = r.held, 0
+			}
+			if !yield(rec, nil) {
 				return false
 			}
 		}

@@ -57,7 +57,7 @@ func take(t *testing.T, tn *Tenant, session string, from, n, size int) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	want := wire.Position(from)
-	for r, err := range tn.Read(ctx, session, want) {
+	for r, err := range tn.Read(ctx, session, want, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestAppend(t *testing.T) {
 		t.Errorf("Append behind what the host lost = %d, %v; want 10", next, err)
 	}
 	var told []string
-	for r, err := range tn.Read(ctx, "s2", 1) {
+	for r, err := range tn.Read(ctx, "s2", 1, nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestReadFrom(t *testing.T) {
 	}
 	for from := range pos {
 		got := from
-		for r, err := range tn.Read(ctx, "s", int64(from)) {
+		for r, err := range tn.Read(ctx, "s", int64(from), nil) {
 			if err != nil || r.Reset || r.Position != int64(got) || !bytes.HasPrefix(r.Line, fmt.Appendf(nil, `{"n":%d,`, got)) || r.Line[len(r.Line)-1] != '}' {
 				t.Fatalf("from %d: got position %d, reset %t, %.30s, %v; want %d", from, r.Position, r.Reset, r.Line, err, got)
 			}
@@ -257,7 +257,7 @@ func TestRestartAndRetention(t *testing.T) {
 	if _, err := tn.Append(t.Context(), "s", next, lines(3000, 1, 20), false); err != nil {
 		t.Fatal(err)
 	}
-	for r, err := range tn.Read(t.Context(), "s", 17) {
+	for r, err := range tn.Read(t.Context(), "s", 17, nil) {
 		if err != nil || !r.Reset || r.Position != 3000 {
 			t.Errorf("the first record is %+v, %v; want a reset to 3000", r, err)
 		}
