@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Child is a process whose streams are pipes. All methods are safe for
+// Child is a process whose streams are pipes or a terminal. All methods are safe for
 // concurrent use.
 type Child struct {
 	process *Process
@@ -16,10 +16,11 @@ type Child struct {
 	lines   chan Line
 	input   *input
 	tail    *Tail
+	screen  *Terminal // nil for pipes
 
-	stdoutEnded chan struct{} // closed when stdout was read to its end
-	abandoned   chan struct{} // closed by Close: unread lines are thrown away
-	stopping    chan struct{} // closed by Stop: the ladder begins
+	outputEnded <-chan struct{} // closed when stdout or the terminal was read to its end
+	abandoned   chan struct{}   // closed by Close: unread lines are thrown away
+	stopping    chan struct{}   // closed by Stop: the ladder begins
 	abandonOnce sync.Once
 	stopOnce    sync.Once
 	work        sync.WaitGroup // every goroutine of this child
@@ -29,6 +30,9 @@ type Child struct {
 // Stop, Kill or Close. The error is a *StartError when the command is at fault.
 func Start(ctx context.Context, spec Spec) (*Child, error) {
 	spec = spec.withDefaults()
+	if spec.Terminal != nil {
+		return startOnTerminal(ctx, spec)
+	}
 	var p pipes
 	defer p.closeChildEnds()
 	if err := p.open(!spec.NoInput); err != nil {
@@ -43,17 +47,53 @@ func Start(ctx context.Context, spec Spec) (*Child, error) {
 		p.closeOwnEnds()
 		return nil, err
 	}
-	c := &Child{
-		process:     process,
-		spec:        spec,
-		lines:       make(chan Line, lineBacklog),
-		input:       newInput(spec.MaxQueued),
-		tail:        NewTail(spec.StderrTail),
-		stdoutEnded: make(chan struct{}),
-		abandoned:   make(chan struct{}),
-		stopping:    make(chan struct{}),
-	}
+	c := newChild(process, spec, newInput(spec.MaxQueued))
 	c.run(p)
+	return c, nil
+}
+
+func newChild(process *Process, spec Spec, in *input) *Child {
+	return &Child{
+		process:   process,
+		spec:      spec,
+		lines:     make(chan Line, lineBacklog),
+		input:     in,
+		tail:      NewTail(spec.StderrTail),
+		abandoned: make(chan struct{}),
+		stopping:  make(chan struct{}),
+	}
+}
+
+// startOnTerminal starts a child on a terminal.
+func startOnTerminal(ctx context.Context, spec Spec) (*Child, error) {
+	size, err := spec.Terminal.checked()
+	if err != nil {
+		return nil, err
+	}
+	master, line, err := openTerminal(size)
+	if err != nil {
+		return nil, err
+	}
+	t := newTerminal(master, line, spec.MaxQueued)
+	process, err := StartProcess(ctx, Launch{
+		Argv: spec.Argv, Env: spec.Env, Dir: spec.Dir,
+		Stdin: line, Stdout: line, Stderr: line, Terminal: true,
+		Supervise: spec.Supervise, Shim: spec.Shim,
+	})
+	if err != nil {
+		t.close()
+		return nil, err
+	}
+	spec.StderrTail = -1
+	c := newChild(process, spec, t.input)
+	c.screen, c.outputEnded = t, t.ended
+	c.work.Go(func() { t.input.run(typist{master}) })
+	c.work.Go(func() {
+		<-c.Done()
+		t.exited()
+		close(c.lines)
+	})
+	c.work.Go(c.oversee)
 	return c, nil
 }
 
@@ -66,9 +106,11 @@ const lineBacklog = 0
 // settles the pipes after the exit, and the one that sees to the end.
 func (c *Child) run(p pipes) {
 	stdout, stderr := newStream(p.stdout.own, nil), newStream(p.stderr.own, c.tail)
+	ended := make(chan struct{})
+	c.outputEnded = ended
 	var pumps sync.WaitGroup
 	pumps.Go(func() {
-		defer close(c.stdoutEnded)
+		defer close(ended)
 		c.pump(newLineReader(stdout, Stdout, c.spec.MaxLine))
 	})
 	pumps.Go(func() {
@@ -106,14 +148,18 @@ func (c *Child) Marker() string { return c.process.Marker() }
 // end. It must be received from until then, or Close called.
 func (c *Child) Lines() <-chan Line { return c.lines }
 
+// Terminal returns the child's terminal, nil if it has pipes.
+func (c *Child) Terminal() *Terminal { return c.screen }
+
 // Write queues a copy of p for the child's stdin and returns at once. No line end
 // is added. The error is ErrInputFull or
 // ErrInputClosed, and nothing of p is written then. Writing to a child that is
 // gone is no error: its end is told by Done and Exit, and not a second time here.
+// At a terminal it is Terminal.Write.
 func (c *Child) Write(p []byte) error { return c.input.write(p) }
 
 // CloseInput closes the child's stdin when what was written before is read. It
-// returns at once.
+// returns at once. A terminal stays open: what its end is only the program knows.
 func (c *Child) CloseInput() { c.input.close() }
 
 // Done is closed when the child was reaped and all it started is gone. Lines may
@@ -133,7 +179,8 @@ func (c *Child) StderrTail() string {
 // Stop ends the child the polite way: it closes stdin, waits, sends SIGTERM to
 // the process group, waits, and kills the whole tree. It returns when Done is
 // closed. When ctx ends first it kills at once. The error is nil but when the
-// process didn't die (its Exit wraps ErrLost). Stop may be called again and by
+// process didn't die (its Exit wraps ErrLost). On a terminal the polite way is HangUp,
+// at once: how to say goodbye at its keyboard only the caller knows. Stop may be called again and by
 // many; the ladder runs once.
 //
 // Someone must receive from Lines meanwhile, else a child that writes while it
@@ -153,13 +200,13 @@ func (c *Child) Stop(ctx context.Context) error {
 }
 
 // oversee runs the ladder when Stop asks for it, or when the child closed its
-// stdout and lives on: no answer can come from it any more.
+// stdout or lost its terminal and lives on: no answer can come from it any more.
 func (c *Child) oversee() {
 	select {
 	case <-c.Done():
 		return
 	case <-c.stopping:
-	case <-c.stdoutEnded:
+	case <-c.outputEnded:
 		select {
 		case <-c.Done():
 			return
@@ -168,10 +215,14 @@ func (c *Child) oversee() {
 		}
 	}
 	c.CloseInput()
-	if c.wait(c.spec.InputGrace) {
-		return
+	if c.screen != nil {
+		c.process.HangUp()
+	} else {
+		if c.wait(c.spec.InputGrace) {
+			return
+		}
+		c.process.Terminate()
 	}
-	c.process.Terminate()
 	if c.wait(c.spec.TermGrace) {
 		return
 	}
@@ -197,6 +248,9 @@ func (c *Child) Close() {
 	c.abandonOnce.Do(func() { close(c.abandoned) })
 	c.Kill()
 	<-c.Done()
+	if c.screen != nil {
+		c.screen.Close()
+	}
 	c.work.Wait()
 }
 

@@ -24,5 +24,6 @@ func awaitZombie(pid int) bool {
 func endGroup(int, func() bool) {}
 
 // groupAttr puts a process in a session and group of its own, and ends it with the
-// thread that starts it.
-func groupAttr() *syscall.SysProcAttr { return shim.Attr() }
+// thread that starts it. With terminal its standard input becomes its controlling
+// terminal.
+func groupAttr(terminal bool) *syscall.SysProcAttr { return shim.Attr(terminal) }

@@ -39,7 +39,7 @@ func (p *Process) startDirect(l Launch) error {
 		defer runtime.UnlockOSThread()
 		process, err := os.StartProcess(l.Argv[0], l.Argv, &os.ProcAttr{
 			Dir: l.Dir, Env: l.Env, Files: []*os.File{l.Stdin, l.Stdout, l.Stderr},
-			Sys: groupAttr(),
+			Sys: groupAttr(l.Terminal),
 		})
 		if err != nil {
 			started <- err
@@ -83,6 +83,8 @@ func (d *direct) wait(process *os.Process, marker string) {
 
 func (d *direct) terminate() { d.signal(syscall.SIGTERM) }
 
+func (d *direct) hangUp() { d.signal(syscall.SIGHUP, syscall.SIGTERM, syscall.SIGCONT) }
+
 func (d *direct) kill() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -103,10 +105,13 @@ func (d *direct) forsake() {
 	})
 }
 
-func (d *direct) signal(sig syscall.Signal) {
+func (d *direct) signal(signals ...syscall.Signal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.reaped {
+	if d.reaped {
+		return
+	}
+	for _, sig := range signals {
 		_ = syscall.Kill(-d.pid, sig)
 	}
 }

@@ -34,8 +34,8 @@ func endGroup(group int, hurried func() bool) {
 }
 
 // groupAttr puts a process in a session and group of its own, see the Linux one.
-func groupAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true}
+func groupAttr(terminal bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Setctty: terminal} // Ctty is the child's descriptor 0
 }
 
 func (p *Process) start(_ context.Context, l Launch) error { return p.startDirect(l) }

@@ -33,8 +33,11 @@ type Launch struct {
 	// Stdin, Stdout and Stderr are given to the process as they are; nil is the
 	// null device. The caller closes its own copies when StartProcess returns.
 	Stdin, Stdout, Stderr *os.File
-	Supervise             bool
-	Shim                  *Shim
+	// Terminal says that they are a terminal, which becomes the controlling one of
+	// the process's session.
+	Terminal  bool
+	Supervise bool
+	Shim      *Shim
 }
 
 // Process is a started process and everything below it. Its methods are safe for
@@ -55,6 +58,8 @@ type Process struct {
 type tree interface {
 	// terminate asks the process group to end.
 	terminate()
+	// hangUp does too, the way a terminal that goes away does.
+	hangUp()
 	// kill ends the process group and all descendants at once.
 	kill()
 	// forsake is the last means when kill did not lead to an exit in time: the
@@ -112,6 +117,17 @@ func (p *Process) Terminate() {
 	defer p.mu.Unlock()
 	if !p.ended() {
 		p.tree.terminate()
+	}
+}
+
+// HangUp sends SIGHUP and SIGTERM to the process group, and SIGCONT, without which
+// a stopped one gets neither: for a process on a terminal. An interactive shell does
+// not end by SIGTERM.
+func (p *Process) HangUp() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.ended() {
+		p.tree.hangUp()
 	}
 }
 

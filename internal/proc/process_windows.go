@@ -92,6 +92,9 @@ func (j *job) terminate() {
 	_ = windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(j.process.Pid))
 }
 
+// hangUp is terminate: there are no terminals to hang up.
+func (j *job) hangUp() { j.terminate() }
+
 func (j *job) kill() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

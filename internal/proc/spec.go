@@ -42,6 +42,12 @@ type Spec struct {
 	Env []string
 	// Dir is the child's working directory. Empty means this process's.
 	Dir string
+	// Terminal gives the child a terminal of this size as its three streams and its
+	// controlling terminal; nil is pipes. Sizes of 0 mean DefaultCols and
+	// DefaultRows. What it writes is Child.Terminal's to read, and there are no
+	// Lines and no tail; NoInput, MaxLine, StderrTail and InputGrace mean nothing.
+	// The error of Start wraps errors.ErrUnsupported where there are none.
+	Terminal *TerminalSize
 	// NoInput gives the child an empty stdin from the start: for one-shot
 	// commands that wait for the end of their input though they have a prompt.
 	NoInput bool

@@ -58,7 +58,7 @@ func handshake(ctx context.Context, socket *os.File, l Launch) (int, error) {
 	stop := context.AfterFunc(ctx, func() { _ = socket.SetDeadline(time.Unix(1, 0)) })
 	err := shim.SendStreams(socket, l.Stdin, l.Stdout, l.Stderr)
 	if err == nil {
-		err = shim.SendLaunch(socket, shim.Launch{Dir: l.Dir, Argv: l.Argv, Env: l.Env})
+		err = shim.SendLaunch(socket, shim.Launch{Dir: l.Dir, Terminal: l.Terminal, Argv: l.Argv, Env: l.Env})
 	}
 	if errors.Is(err, syscall.E2BIG) {
 		stop()
@@ -98,6 +98,8 @@ func (s *supervised) wait(pid int, marker string) {
 }
 
 func (s *supervised) terminate() { s.command(shim.Terminate) }
+
+func (s *supervised) hangUp() { s.command(shim.HangUp) }
 
 func (s *supervised) kill() { s.command(shim.Kill) }
 

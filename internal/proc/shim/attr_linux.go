@@ -8,9 +8,10 @@ import (
 // Attr puts a process in a session and group of its own, and ends it with the thread
 // that starts it. A session and not only a group, so that there is no controlling
 // terminal: what asks for a password on /dev/tty then fails, where in a background
-// group it would be stopped by SIGTTIN and hang.
-func Attr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+// group it would be stopped by SIGTTIN and hang. With terminal its standard input is
+// one, and becomes the controlling one.
+func Attr(terminal bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Setctty: terminal, Pdeathsig: syscall.SIGKILL} // Ctty is the process's descriptor 0
 }
 
 // Subreaper makes this process the parent of every descendant that loses its own.

@@ -55,7 +55,7 @@ func run() int {
 	// Without it a descendant that leaves its parent goes to init; the rest works.
 	_ = Subreaper()
 	pid, err := syscall.ForkExec(l.Argv[0], l.Argv, &syscall.ProcAttr{
-		Dir: l.Dir, Env: l.Env, Files: streams[:], Sys: Attr(),
+		Dir: l.Dir, Env: l.Env, Files: streams[:], Sys: Attr(l.Terminal),
 	})
 	for _, fd := range streams {
 		_ = syscall.Close(int(fd)) // their ends are the ends of the process's, not of ours
@@ -153,14 +153,21 @@ func (s *shim) obey(command byte, there bool) {
 		s.terminate()
 	case command == Terminate:
 		s.terminate()
+	case command == HangUp:
+		s.signal(syscall.SIGHUP, syscall.SIGTERM, syscall.SIGCONT)
 	case command == Kill:
 		s.kill()
 	}
 }
 
-func (s *shim) terminate() {
-	if !s.gone {
-		_ = syscall.Kill(-s.pid, syscall.SIGTERM)
+func (s *shim) terminate() { s.signal(syscall.SIGTERM) }
+
+func (s *shim) signal(signals ...syscall.Signal) {
+	if s.gone {
+		return
+	}
+	for _, sig := range signals {
+		_ = syscall.Kill(-s.pid, sig)
 	}
 }
 

@@ -25,14 +25,14 @@ func TestLaunchRoundTrip(t *testing.T) {
 	for _, l := range []Launch{
 		{Argv: []string{"/bin/x"}},
 		{Argv: []string{"/bin/x", "", "a b", "-"}, Dir: "/tmp", Env: []string{"A=1", "B=", ""}},
-		{Argv: []string{"x"}, Env: []string{""}},
+		{Argv: []string{"x"}, Env: []string{""}, Terminal: true},
 	} {
 		var wire bytes.Buffer
 		if err := SendLaunch(&wire, l); err != nil {
 			t.Fatal(err)
 		}
 		got, err := readLaunch(&wire)
-		if err != nil || got.Dir != l.Dir || !slices.Equal(got.Argv, l.Argv) || !slices.Equal(got.Env, l.Env) {
+		if err != nil || got.Dir != l.Dir || got.Terminal != l.Terminal || !slices.Equal(got.Argv, l.Argv) || !slices.Equal(got.Env, l.Env) {
 			t.Errorf("%+v became %+v, %v", l, got, err)
 		}
 	}
@@ -44,7 +44,7 @@ func FuzzReadLaunch(f *testing.F) {
 	var wire bytes.Buffer
 	_ = SendLaunch(&wire, Launch{Argv: []string{"/bin/x", "a"}, Dir: "/", Env: []string{"A=1"}})
 	f.Add(wire.Bytes())
-	f.Add([]byte("\x00\x00\x00\x061\x00\x005\x00"))
+	f.Add([]byte("\x00\x00\x00\x0a3\x00\x00true\x005\x00"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		l, err := readLaunch(bytes.NewReader(in))
 		if err != nil {

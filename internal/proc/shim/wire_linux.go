@@ -9,7 +9,7 @@ import (
 )
 
 // Version is that of the protocol between program and shim.
-const Version = "2"
+const Version = "3"
 
 // Messages of the shim: a letter, the length of the payload in four bytes, the
 // payload, a number. Commands to it are single letters.
@@ -19,6 +19,7 @@ const (
 	Exited  = 'X' // wait status
 
 	Terminate = 'T'
+	HangUp    = 'H'
 	Kill      = 'K'
 )
 
@@ -121,7 +122,9 @@ func (d descriptor) Read(p []byte) (int, error) {
 
 // Launch is what a shim starts. Argv[0] is the executable's path.
 type Launch struct {
-	Dir       string
+	Dir string
+	// Terminal says that the streams are a terminal, to become the controlling one.
+	Terminal  bool
 	Argv, Env []string
 }
 
@@ -132,11 +135,11 @@ const maxLaunch = 8 << 20
 var errBadLaunch = errors.New("bad launch")
 
 // SendLaunch writes what the shim starts: strings with a NUL after each, which the
-// caller keeps out of them: version, directory, number of arguments, arguments,
-// environment.
+// caller keeps out of them: version, directory, whether the streams are a terminal,
+// number of arguments, arguments, environment.
 func SendLaunch(w io.Writer, l Launch) error {
 	var fields []byte
-	for _, list := range [][]string{{Version, l.Dir, strconv.Itoa(len(l.Argv))}, l.Argv, l.Env} {
+	for _, list := range [][]string{{Version, l.Dir, strconv.FormatBool(l.Terminal), strconv.Itoa(len(l.Argv))}, l.Argv, l.Env} {
 		for _, s := range list {
 			fields = append(append(fields, s...), 0)
 		}
@@ -163,14 +166,18 @@ func readLaunch(r io.Reader) (Launch, error) {
 		return Launch{}, err
 	}
 	fields := cutFields(content)
-	if len(fields) < 3 || fields[0] != Version {
+	if len(fields) < 4 || fields[0] != Version {
 		return Launch{}, errBadLaunch
 	}
-	argc, err := strconv.Atoi(fields[2])
-	if err != nil || argc < 1 || argc > len(fields)-3 {
+	terminal, err := strconv.ParseBool(fields[2])
+	if err != nil {
 		return Launch{}, errBadLaunch
 	}
-	return Launch{Dir: fields[1], Argv: fields[3 : 3+argc], Env: fields[3+argc:]}, nil
+	argc, err := strconv.Atoi(fields[3])
+	if err != nil || argc < 1 || argc > len(fields)-4 {
+		return Launch{}, errBadLaunch
+	}
+	return Launch{Dir: fields[1], Terminal: terminal, Argv: fields[4 : 4+argc], Env: fields[4+argc:]}, nil
 }
 
 // cutFields cuts at NULs; one at the end ends the last field.
