@@ -142,7 +142,7 @@ func newToken(st *streams) *cobra.Command {
 	f := &relayFlags{}
 	cmd := &cobra.Command{
 		Use:   "token",
-		Short: "Make, list and revoke the tokens of a relay",
+		Short: "Make, list and revoke the tokens of a relay, release hosts",
 		Example: `  agenthost token create --relay https://relay.example --token-file operator.token \
       --tenant me --scope host > host.token
   agenthost token list --relay https://relay.example --token-file admin.token`,
@@ -150,7 +150,7 @@ func newToken(st *streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	f.register(cmd)
-	cmd.AddCommand(newTokenCreate(st, f), newTokenList(st, f), newTokenRevoke(st, f))
+	cmd.AddCommand(newTokenCreate(st, f), newTokenList(st, f), newTokenRevoke(st, f), newTokenRelease(st, f))
 	return cmd
 }
 
@@ -239,6 +239,33 @@ func newTokenRevoke(st *streams, f *relayFlags) *cobra.Command {
 			return nil
 		},
 	}
+}
+
+func newTokenRelease(st *streams, f *relayFlags) *cobra.Command {
+	var tenant string
+	cmd := &cobra.Command{
+		Use:   "release HOST-ID …",
+		Short: "Let another token be a host",
+		Long: `A host belongs to the token that was the first to be it, so that no other host of the
+tenant can pass for it. Give it free when the host has a new token; revoking the old
+token does that as well.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, id := range args {
+				path := "/v1/hosts/" + url.PathEscape(id) + "/token"
+				if tenant != "" {
+					path += "?tenant=" + url.QueryEscape(tenant)
+				}
+				if err := f.call(cmd.Context(), http.MethodDelete, path, nil, nil); err != nil {
+					return err
+				}
+				fmt.Fprintf(st.err, "released %s\n", id)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&tenant, "tenant", "", "`NAME` of the tenant; needed with the operator's token")
+	return cmd
 }
 
 func newPair(st *streams) *cobra.Command {

@@ -219,6 +219,30 @@ func (s *Server) revokeToken(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+// releaseHost lets another token be a host. The operator names the tenant.
+func (s *Server) releaseHost(w http.ResponseWriter, r *http.Request) {
+	host := r.PathValue("host")
+	k, t, err := s.authenticate(r, wire.ScopeAdmin)
+	if tenant := r.URL.Query().Get("tenant"); err == nil && tenant != "" && tenant != k.Tenant {
+		if k.Tenant != Operator {
+			err = wire.Errorf(wire.CodeForbidden, "the token is one of tenant %s", k.Tenant)
+		} else if !store.ValidName(tenant) {
+			err = wire.Errorf(wire.CodeInvalid, "tenant: want 1 to 64 letters, digits, - and _, got %q", tenant)
+		} else {
+			t, err = s.opt.Store.Tenant(r.Context(), tenant)
+		}
+	}
+	if err == nil {
+		err = t.ReleaseHost(r.Context(), host)
+	}
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	s.log.Info("host released", "tenant", t.Name(), "host", host, "by", k.ID)
+	w.WriteHeader(http.StatusNoContent)
+}
+
 // Files of hosts.
 
 func (s *Server) createHostFile(w http.ResponseWriter, r *http.Request) {

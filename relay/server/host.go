@@ -173,6 +173,13 @@ func (h *hostConn) hello(ctx context.Context, params jsontext.Value) (any, error
 	if again {
 		return nil, wire.Errorf(wire.CodeInvalid, "%s a second time", wire.HostHello)
 	}
+	if err := h.tenant.ClaimHost(ctx, p.Host.ID, h.token); err != nil {
+		if wire.AsError(err).Code == wire.CodeForbidden {
+			h.s.metrics.refused.WithLabelValues(string(wire.CodeForbidden)).Inc()
+			h.s.log.Warn("a host with another token is refused", "tenant", h.tenant.Name(), "host", p.Host.ID, "token", h.token.ID)
+		}
+		return nil, err
+	}
 	nc := h.s.opt.Store.Conn()
 	subject := rpcSubject(h.tenant.Name(), p.Host.ID, h.id)
 	sub, err := nc.Subscribe(subject, func(m *nats.Msg) { h.fromRelay(m) })

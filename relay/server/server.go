@@ -86,6 +86,7 @@ func New(o Options) *Server {
 		"GET /v1/tokens":                         s.listTokens,
 		"POST /v1/tokens":                        s.createToken,
 		"DELETE /v1/tokens/{id}":                 s.revokeToken,
+		"DELETE /v1/hosts/{host}/token":          s.releaseHost,
 	} {
 		s.mux.Handle(pattern, guarded(h))
 	}
