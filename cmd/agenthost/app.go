@@ -47,6 +47,9 @@ func usage(mend, format string, args ...any) error {
 
 // run executes one command line and returns the exit code.
 func run(args []string, io *streams) int {
+	if len(args) > 0 && args[0] == hookCommand {
+		return runHook(args[1:], io)
+	}
 	root := newTree(args, io)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()

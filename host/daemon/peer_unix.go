@@ -5,7 +5,6 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"syscall"
 )
@@ -33,17 +32,3 @@ func privateDir(dir string) error {
 
 // refused reports whether nobody listens on a socket that is there.
 func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
-
-// ownPeer reports whether the other end is this user, or root. A system that does
-// not tell has the mode of the socket.
-func ownPeer(c *net.UnixConn) bool {
-	raw, err := c.SyscallConn()
-	if err != nil {
-		return false
-	}
-	uid, known := -1, false
-	if err := raw.Control(func(fd uintptr) { uid, known = peerUID(int(fd)) }); err != nil {
-		return false
-	}
-	return !known || uid == os.Geteuid() || uid == 0
-}

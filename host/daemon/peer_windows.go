@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"net"
 	"os"
 	"syscall"
 )
@@ -14,5 +13,3 @@ func privateDir(dir string) error { return os.MkdirAll(dir, 0o700) }
 const wsaECONNREFUSED = syscall.Errno(10061)
 
 func refused(err error) bool { return errors.Is(err, wsaECONNREFUSED) }
-
-func ownPeer(*net.UnixConn) bool { return true }

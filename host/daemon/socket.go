@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/peercred"
 )
 
 // maxSocketPath is the longest path that every system takes for a unix socket,
@@ -116,7 +118,7 @@ func (l ownListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		uc, ok := c.(*net.UnixConn)
-		if !ok || ownPeer(uc) {
+		if !ok || peercred.Own(uc) {
 			return c, nil
 		}
 		c.Close()

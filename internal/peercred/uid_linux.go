@@ -1,10 +1,10 @@
-package daemon
+package peercred
 
-import "golang.org/x/sys/unix"
+import "syscall"
 
 // peerUID is the user at the other end of a unix socket.
 func peerUID(fd int) (int, bool) {
-	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
+	cred, err := syscall.GetsockoptUcred(fd, syscall.SOL_SOCKET, syscall.SO_PEERCRED)
 	if err != nil {
 		return -1, true // nobody
 	}

@@ -1,5 +1,5 @@
 //go:build unix && !linux && !darwin
 
-package daemon
+package peercred
 
 func peerUID(int) (int, bool) { return -1, false }
