@@ -23,6 +23,14 @@ type Config struct {
 	StateDir string
 	Adapter  adapters.Adapter
 	Options  adapters.Options
+	// Face is how the agent shows itself at first. A session that is gone on with has
+	// the face that is set here; Meta.Face tells the last one. Cols and Rows are the
+	// size of its screen, 80 and 24 when 0.
+	Face       adapters.Face
+	Cols, Rows int
+	// Term and ColorTerm are TERM and COLORTERM of the person's terminal that shows
+	// the screen from the start; empty are those of a good one.
+	Term, ColorTerm string
 	// Command replaces the agent's own command when not nil; Args follow it.
 	Command, Args []string
 	// Env is set in the child's environment, PassEnv are globs of further

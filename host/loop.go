@@ -59,7 +59,7 @@ func (s *Session) finish() {
 	s.effects.close()
 	s.saveChanged()
 	s.settleMeta()
-	if err := s.journal.Close(); err != nil && s.broken == nil {
+	if err := s.release(); err != nil && s.broken == nil {
 		s.broken = err
 		s.log.Error("closing journal", "err", err)
 	}
@@ -67,6 +67,14 @@ func (s *Session) finish() {
 	// Nobody waits for ever: what was posted and not run is answered by Done.
 	s.inbox.close()
 	close(s.done)
+}
+
+// release gives back what a session holds from its start on.
+func (s *Session) release() error {
+	if s.screen != nil {
+		s.screen.Close()
+	}
+	return s.journal.Close()
 }
 
 // receive hands one frame to the Protocol.

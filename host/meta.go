@@ -28,6 +28,8 @@ type Meta struct {
 	Updated int64  `json:"updated"` // Unix ms
 	// NativeOpened is when the agent last made or opened its own session, Unix ms.
 	NativeOpened int64 `json:"nativeOpened,omitzero"`
+	// Face is how the agent shows itself, or will when it is started again.
+	Face adapters.Face `json:"face,omitzero"`
 	// Parent is the session that this one was branched off, and Origin that of the
 	// last answer that both have; empty when it was not, or it is not known.
 	Parent string `json:"parent,omitzero"`
@@ -227,6 +229,6 @@ func List(stateDir string) ([]Meta, error) {
 func newMeta(cfg Config, at time.Time) Meta {
 	return Meta{
 		ID: cfg.ID, Agent: cfg.Adapter.Name(), Dir: cfg.Dir, Title: cfg.Title,
-		Parent: cfg.Parent, Origin: cfg.Origin, Created: at.UnixMilli(), Updated: at.UnixMilli(),
+		Face: cfg.Face, Parent: cfg.Parent, Origin: cfg.Origin, Created: at.UnixMilli(), Updated: at.UnixMilli(),
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/host/screen"
 	"github.com/agenthost/agenthost/host/stamp"
 	"github.com/agenthost/agenthost/internal/proc"
 	"github.com/agenthost/agenthost/journal"
@@ -58,6 +59,9 @@ func newSession(cfg Config) (*Session, error) {
 		inbox: newInbox(), live: newBroadcast(), done: make(chan struct{}),
 		asks: map[string]*ask{}, unasked: map[string]contract.Envelope{}, waiting: map[string]func(adapters.Outcome){},
 	}
+	if err := s.mayHave(cfg.Face); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -67,8 +71,13 @@ func newSession(cfg Config) (*Session, error) {
 		cfg.Journal.Damaged = s.damaged
 	}
 	var err error
-	s.journal, err = journal.Open(filepath.Join(s.dir, "journal"), cfg.Journal)
-	return s, err
+	if s.journal, err = journal.Open(filepath.Join(s.dir, "journal"), cfg.Journal); err != nil {
+		return nil, err
+	}
+	if _, ok := cfg.Adapter.(adapters.TerminalAdapter); ok {
+		s.screen = screen.New(screen.Options{Cols: cfg.Cols, Rows: cfg.Rows, Logger: cfg.Logger})
+	}
+	return s, nil
 }
 
 // damaged tells of a place of the journal that cannot be read: what stood there

@@ -12,6 +12,7 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/host/screen"
 	"github.com/agenthost/agenthost/host/stamp"
 	"github.com/agenthost/agenthost/journal"
 )
@@ -40,7 +41,8 @@ type Session struct {
 	inbox   *inbox
 	live    *broadcast
 	done    chan struct{}
-	damage  sync.Map // journal.Position of what was told to be damaged
+	screen  *screen.Hub // nil for an adapter without a terminal face
+	damage  sync.Map    // journal.Position of what was told to be damaged
 
 	// Everything below belongs to the loop's goroutine.
 
@@ -109,14 +111,13 @@ func Start(ctx context.Context, cfg Config) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.restore(); err != nil {
-		s.settleMeta()
-		s.journal.Close()
-		return nil, err
+	err = s.restore()
+	if err == nil {
+		err = s.launch(ctx)
 	}
-	if err := s.launch(ctx); err != nil {
+	if err != nil {
 		s.settleMeta()
-		s.journal.Close()
+		s.release()
 		return nil, err
 	}
 	go s.run(ctx)
