@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -11,22 +12,76 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/permission/grant"
 	"github.com/agenthost/agenthost/permission/policy"
 )
 
-// crowd is a mediator with n rules and n grants, and asks that they answer: in a
+// crowd is a mediator with n rules and n grants, and asks of each kind of answer: in a
 // directory that exists, so that looking for symlinks costs what it costs.
 type crowd struct {
-	m    *Mediator
-	asks []Ask
-	n    int
+	m     *Mediator
+	kinds map[string][]func(i int) Ask
+	n     int
 }
+
+// The kinds of answers.
+const (
+	allowedByRule, allowedByGrant, denied, asked = "allow-by-rule", "allow-by-grant", "deny", "ask"
+)
 
 func crowded(t testing.TB, n int, audit io.Writer) *crowd {
 	t.Helper()
-	var c policy.Config
+	dir := t.TempDir()
+	cwd := filepath.Join(dir, "app")
+	for _, sub := range []string{"src/deep/dir", "dir997/sub", "secret996"} {
+		if err := os.MkdirAll(filepath.Join(cwd, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, file := range []string{"src/main.go", "src/deep/dir/file.go", "dir997/sub/a.txt"} {
+		if err := os.WriteFile(filepath.Join(cwd, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := policy.Compile(manyRules(n), policy.Env{Home: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := store(t, filepath.Join(dir, "grants"))
+	x := &crowd{m: New(Options{Policy: p, Grants: s, OnAsk: policy.OnAskWait, Audit: audit}), kinds: map[string][]func(int) Ask{}}
+	for kind, list := range manyUses(n) {
+		for _, use := range list {
+			x.kinds[kind] = append(x.kinds[kind], func(i int) Ask {
+				a := use(i)
+				a.Session, a.Cwd, a.Project = "s1", cwd, cwd
+				return a
+			})
+		}
+	}
 	for i := range n {
+		a := x.kinds[allowedByGrant][i%len(x.kinds[allowedByGrant])](i)
+		key, ok := p.Analyse(request(&a)).Key()
+		if !ok {
+			t.Fatal("no key")
+		}
+		if _, err := s.Add(grant.Grant{Scope: ScopeProject, In: cwd, Tool: a.Tool, Key: grantKey(&a, key), Covers: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return x
+}
+
+// manyRules are n rules, those that people write among them.
+func manyRules(n int) policy.Config {
+	c := policy.Config{Rules: []policy.RuleConfig{
+		{Deny: "bash(rm -rf /**)"},
+		{Deny: "edit(**/.env*)"},
+		{Allow: "bash(git status *, git diff *, go test ./..., ls *, head *, tail *, grep *)"},
+		{Allow: "read(${cwd}/src/**)"},
+		{Ask: "bash(git push *)"},
+	}}
+	for i := len(c.Rules); i < n; i++ {
 		r := policy.RuleConfig{Allow: fmt.Sprintf("bash(tool%d run *)", i)}
 		switch i % 5 {
 		case 0:
@@ -40,103 +95,126 @@ func crowded(t testing.TB, n int, audit io.Writer) *crowd {
 		}
 		c.Rules = append(c.Rules, r)
 	}
-	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "app", "src", "deep", "dir"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range []string{"src/main.go", "src/deep/dir/file.go"} {
-		if err := os.WriteFile(filepath.Join(dir, "app", file), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p, err := policy.Compile(c, policy.Env{Home: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := store(t, filepath.Join(dir, "grants"))
-	x := &crowd{m: New(Options{Policy: p, Grants: s, OnAsk: policy.OnAskDeny, Audit: audit})}
-	cwd := filepath.Join(dir, "app")
-	add := func(a Ask) {
-		a.Session, a.Cwd, a.Project = "s1", cwd, cwd
-		x.asks = append(x.asks, a)
-	}
-	for i := range n {
-		a := bash("", fmt.Sprintf("make target%d", i))
-		a.Cwd, a.Project = cwd, cwd
-		an := p.Analyse(request(&a))
-		key, ok := an.Key()
-		if !ok {
-			t.Fatal("no key")
-		}
-		if _, err := s.Add(grant.Grant{Scope: ScopeProject, In: cwd, Tool: "bash", Key: grantKey(&a, key), Covers: "x"}); err != nil {
-			t.Fatal(err)
-		}
-		if i%100 == 0 {
-			add(a)
-		}
-	}
-	for _, cmd := range []string{
-		"tool999 run x", "git status && ls | head", `/bin/bash -lc 'go test ./... 2>&1 | tail -5'`,
-		"cat src/main.go | grep -n func > out.txt", "cd src && make && echo done",
-	} {
-		add(bash("", cmd))
-	}
-	for tool, args := range map[string]string{
-		"read": `{"file_path":"src/deep/dir/file.go"}`, "edit": `{"filePath":"src/main.go","oldString":"a","newString":"b"}`,
-		"mcp/github/get_issue": `{"id":1}`, "web-fetch": `{"url":"https://example.com/a"}`, "todo": `{}`,
-	} {
-		add(Ask{Tool: tool, Args: []byte(args)})
-	}
-	return x
+	return c
 }
 
-// next decides one ask and says how long it took. Every other one is of a text that
-// was never seen before.
-func (x *crowd) next(t testing.TB) (wall, cpu time.Duration) {
-	a := x.asks[x.n%len(x.asks)]
+// manyUses are commands and paths with each kind of answer. Where i is used, it is a
+// text that was never seen before, but for the grants, of which there are n.
+func manyUses(n int) map[string][]func(i int) Ask {
+	command := func(format string) func(int) Ask {
+		return func(i int) Ask {
+			if strings.Contains(format, "%d") {
+				return bash("", fmt.Sprintf(format, i))
+			}
+			return bash("", format)
+		}
+	}
+	tool := func(name, args string) func(int) Ask {
+		return func(int) Ask { return Ask{Tool: name, Args: []byte(args)} }
+	}
+	granted := func(f func(k int) Ask) func(int) Ask { return func(i int) Ask { return f(i % (n / 3 * 3)) } }
+	return map[string][]func(int) Ask{
+		allowedByRule: {
+			command("tool999 run x"), command("git status && ls | head"), command("git diff | grep -n x%d"),
+			command(`/bin/bash -lc 'go test ./... 2>&1 | tail -%d'`), command("ls -la src && git diff HEAD~%d"),
+			tool("read", `{"file_path":"src/deep/dir/file.go"}`), tool("read", `{"path":"dir997/sub/a.txt"}`),
+		},
+		allowedByGrant: {
+			granted(func(k int) Ask { return bash("", fmt.Sprintf("make target%d", k)) }),
+			granted(func(k int) Ask { return bash("", fmt.Sprintf("cd src && make target%d 2>&1 | tee log", k)) }),
+			granted(func(k int) Ask {
+				return Ask{Tool: "edit", Args: fmt.Appendf(nil, `{"filePath":"src/file%d.go","oldString":"a","newString":"b"}`, k)}
+			}),
+		},
+		denied: {
+			command("tool995 --force"), command("git status; sudo tool995 --force x%d"), command("cat a%d > secret996/x"),
+			tool("edit", `{"path":"secret996/key","oldString":"a","newString":"b"}`), tool("write", `{"file_path":"src/deep/.env","content":""}`),
+		},
+		asked: {
+			command("make fresh%d && ls -la src | head"), command("npm install left-pad@%d"), command("git push origin b%d"),
+			command("cat src/main.go | grep -n func > out%d.txt"), tool("edit", `{"filePath":"src/main.go","oldString":"a","newString":"b"}`),
+			tool("mcp/github/get_issue", `{"id":1}`), tool("web-fetch", `{"url":"https://example.com/a"}`), tool("todo", `{}`),
+		},
+	}
+}
+
+// next decides one ask of a kind and says how long it took.
+func (x *crowd) next(t testing.TB, kind string) time.Duration {
+	list := x.kinds[kind]
+	a := list[x.n%len(list)](x.n)
 	a.ID = fmt.Sprint("b", x.n)
-	if x.n/len(x.asks)%2 == 1 && a.Tool == "bash" {
-		a.Args = fmt.Appendf(nil, `{"command":"make fresh%d && ls -la src | head -%d"}`, x.n, x.n)
-	}
 	x.n++
-	settled := func(Answer) {}
-	start, used := time.Now(), threadTime()
-	err := x.m.Open(a, settled)
-	cpu, wall = threadTime()-used, time.Since(start)
+	var got *Answer
+	start := time.Now()
+	err := x.m.Open(a, func(a Answer) { got = &a })
+	took := time.Since(start)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return wall, cpu
+	is := asked
+	switch {
+	case got == nil:
+		x.m.Withdraw(a.ID, contract.ByTurnEnd)
+	case got.Decision == contract.AllowOnce && got.Grant != "":
+		is = allowedByGrant
+	case got.Decision == contract.AllowOnce:
+		is = allowedByRule
+	default:
+		is = denied
+	}
+	if is != kind {
+		t.Fatalf("%s %s: %s, want %s", a.Tool, a.Args, is, kind)
+	}
+	return took
 }
 
-// BenchmarkMediate has 1,000 rules and 1,000 grants, without an audit log and with
-// one in a file. The aim is a p99 below 100 µs on a quiet machine; cpu is what the
-// decision itself took, whoever else wanted the processor.
+// BenchmarkMediate has 1,000 rules, 1,000 grants and an audit log in a file, and decides
+// commands and paths of each kind of answer. The aim is a p99 below 100 µs. quiet-p99 is
+// that of the quietest 5,000 decisions in a row, some collections of garbage with them.
+// noise-p99 is how much longer than mostly a calculation took that is done after each
+// decision and allocates nothing: what the machine adds to any p99.
 func BenchmarkMediate(b *testing.B) {
-	run := func(b *testing.B, audit io.Writer) {
-		x := crowded(b, 1000, audit)
-		runtime.LockOSThread() // for threadTime
-		defer runtime.UnlockOSThread()
-		var walls, cpus []time.Duration
-		b.ReportAllocs()
-		for b.Loop() {
-			wall, cpu := x.next(b)
-			walls, cpus = append(walls, wall), append(cpus, cpu)
-		}
-		b.ReportMetric(float64(percentile(walls, 50)), "p50-ns")
-		b.ReportMetric(float64(percentile(walls, 99)), "p99-ns")
-		b.ReportMetric(float64(percentile(cpus, 50)), "p50-cpu-ns")
-		b.ReportMetric(float64(percentile(cpus, 99)), "p99-cpu-ns")
+	for _, kind := range []string{allowedByRule, allowedByGrant, denied, asked} {
+		b.Run(kind, func(b *testing.B) {
+			f, err := os.OpenFile(filepath.Join(b.TempDir(), "audit.ndjson"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			x := crowded(b, 1000, f)
+			b.ReportAllocs()
+			var times, still []time.Duration
+			for b.Loop() {
+				times = append(times, x.next(b, kind))
+				still = append(still, calculation())
+			}
+			b.ReportMetric(float64(percentile(slices.Clone(times), 50)), "p50-ns")
+			b.ReportMetric(float64(percentile(slices.Clone(times), 99)), "p99-ns")
+			b.ReportMetric(float64(quietest(times, 5000)), "quiet-p99-ns")
+			b.ReportMetric(float64(percentile(still, 99)-percentile(still, 50)), "noise-p99-ns")
+		})
 	}
-	b.Run("audit=none", func(b *testing.B) { run(b, nil) })
-	b.Run("audit=file", func(b *testing.B) {
-		f, err := os.OpenFile(filepath.Join(b.TempDir(), "audit.ndjson"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer f.Close()
-		run(b, f)
-	})
+}
+
+// calculation says how long something took that always takes the same, about as long as
+// a decision.
+func calculation() time.Duration {
+	start := time.Now()
+	sum := sha256.Sum256(nil)
+	for range 300 {
+		sum = sha256.Sum256(sum[:])
+	}
+	return time.Since(start)
+}
+
+// quietest is the least p99 of n times in a row.
+func quietest(times []time.Duration, n int) time.Duration {
+	best := percentile(slices.Clone(times[:min(n, len(times))]), 99)
+	for len(times) >= n {
+		best = min(best, percentile(times[:n], 99))
+		times = times[n:]
+	}
+	return best
 }
 
 func percentile(times []time.Duration, p int) time.Duration {
@@ -149,7 +227,8 @@ func percentile(times []time.Duration, p int) time.Duration {
 func TestMediationDoesNotGrow(t *testing.T) {
 	allocs := func(n int) float64 {
 		x := crowded(t, n, &failingWriter{})
-		return testing.AllocsPerRun(2000, func() { x.next(t) })
+		kinds := []string{asked, allowedByGrant}
+		return testing.AllocsPerRun(2000, func() { x.next(t, kinds[x.n%2]) })
 	}
 	few, many := allocs(10), allocs(1000)
 	if many > 3*few {

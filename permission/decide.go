@@ -75,7 +75,7 @@ func (m *Mediator) remembered(ask *Ask, key string) *Answer {
 	}
 	return &Answer{
 		Decision: contract.AllowOnce, Grant: g.ID,
-		By: contract.DecisionBy{Resolver: contract.ByRemembered, Rule: fmt.Sprintf("grant %s (%s): %s", g.ID, g.Scope, g.Covers)},
+		By: contract.DecisionBy{Resolver: contract.ByRemembered, Rule: "grant " + g.ID + " (" + string(g.Scope) + "): " + g.Covers},
 	}
 }
 

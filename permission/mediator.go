@@ -233,8 +233,9 @@ func (m *Mediator) finish(o *open, a Answer, remember func(*Answer)) {
 		remember(&a)
 	}
 	if err := m.auditDecision(o, a); err != nil && a.Decision.Allows() {
-		// What leaves no trace must not happen, nor be remembered.
-		if a.Grant != "" && m.o.Grants != nil {
+		// What leaves no trace must not happen, nor be remembered. A grant that was
+		// there before has left its own.
+		if remember != nil && a.Grant != "" && m.o.Grants != nil {
 			if _, err := m.o.Grants.Revoke(a.Grant); err != nil && m.o.Logger != nil {
 				m.o.Logger.Error("revoking a grant that the audit log does not have", "grant", a.Grant, "err", err)
 			}

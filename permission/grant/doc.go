@@ -9,7 +9,9 @@
 //   - The file has mode 0600. A file that others may write is refused: they could
 //     have put grants into it.
 //   - A grant that Add returned is on disk. A torn last line is left out.
-//   - Every Store on the file sees what the others did at its next call.
+//   - Every Store on the file sees what the others did at its next call. Only uses are
+//     counted in memory first, for a second at most: nobody who is to be answered
+//     waits for the count.
 //   - A grant covers what it says and nothing else: keys are compared whole.
 //
 // # Non-goals

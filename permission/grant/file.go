@@ -23,21 +23,25 @@ const (
 	replaceTries = 10
 )
 
-// write appends r under the lock of all processes and takes it into account.
-func (s *Store) write(r record, durable bool) error {
+// write appends records under the lock of all processes and takes them into account.
+func (s *Store) write(durable bool, records ...record) error {
 	if s.closed {
 		return ErrClosed
 	}
 	if s.path == "" {
-		s.apply(r)
+		s.applyAll(records)
 		return nil
 	}
-	line, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("writing a grant: %w", err)
-	}
-	if len(line) >= maxRecord {
-		return fmt.Errorf("writing a grant: want at most %d bytes, got %d", maxRecord, len(line))
+	var lines []byte
+	for _, r := range records {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("writing a grant: %w", err)
+		}
+		if len(line) >= maxRecord {
+			return fmt.Errorf("writing a grant: want at most %d bytes, got %d", maxRecord, len(line))
+		}
+		lines = append(append(lines, line...), '\n')
 	}
 	size, unlock, err := s.lockCurrent()
 	if err != nil {
@@ -49,10 +53,10 @@ func (s *Store) write(r record, durable bool) error {
 			return err
 		}
 	}
-	if err := s.append(line, size, durable); err != nil {
+	if err := s.append(lines, size, durable); err != nil {
 		return err
 	}
-	s.apply(r)
+	s.applyAll(records)
 	if s.stale > compactAfter && s.stale > 4*len(s.grants) {
 		if err := s.compact(); err != nil {
 			// What was to be written is written; a long file is no fault of it.
@@ -95,18 +99,17 @@ func (s *Store) errReplaced() error {
 	return fmt.Errorf("reading the grants: %s is replaced again and again", s.path)
 }
 
-// append writes line at the end of a file of size bytes. The caller holds the lock
+// append writes lines at the end of a file of size bytes. The caller holds the lock
 // and has read all whole lines.
-func (s *Store) append(line []byte, size int64, durable bool) error {
-	line = append(line, '\n')
+func (s *Store) append(lines []byte, size int64, durable bool) error {
 	if size > s.read {
 		// A torn line of a process that died: it must not swallow ours.
-		line = append([]byte{'\n'}, line...)
+		lines = append([]byte{'\n'}, lines...)
 	}
-	if _, err := s.file.Write(line); err != nil {
+	if _, err := s.file.Write(lines); err != nil {
 		return fmt.Errorf("writing %s: %w", s.path, err)
 	}
-	s.read = size + int64(len(line))
+	s.read = size + int64(len(lines))
 	if !durable {
 		return nil
 	}

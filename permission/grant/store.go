@@ -36,7 +36,23 @@ type Store struct {
 	read   int64               // how far it is read
 	stale  int                 // records that say nothing any more
 	closed bool
+	// uses were counted and are not in the file yet; flush writes them, nil when
+	// there are none. unwritten is why they could not be written.
+	uses      map[string]use // by the id of the grant
+	flush     *time.Timer
+	unwritten error
 }
+
+// use is how often a grant answered, and when last.
+type use struct {
+	n  int
+	at time.Time
+}
+
+// useDelay is how long a use may be only in memory: that much of the counts is lost
+// when the process is killed. What was decided is in the session's stream, and in the
+// audit log, before it counts.
+const useDelay = time.Second
 
 // lookup is what grants are found by.
 type lookup struct {
@@ -51,6 +67,8 @@ type record struct {
 	Grant *Grant    `json:"grant,omitzero"`
 	ID    string    `json:"id,omitzero"`
 	At    time.Time `json:"at,omitzero"`
+	// N is how many uses it counts, 0 for one.
+	N int `json:"n,omitzero"`
 }
 
 // ErrClosed: the Store is closed.
@@ -79,12 +97,17 @@ func (s *Store) clear() {
 	s.grants, s.byKey, s.read, s.stale = map[string]*Grant{}, map[lookup][]*Grant{}, 0, 0
 }
 
-// Close gives the file back. Calls after it return ErrClosed.
+// Close writes what was counted and gives the file back. Calls after it return
+// ErrClosed.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	err := s.writeUses()
 	s.closed = true
-	return s.drop()
+	return errors.Join(err, s.drop())
 }
 
 func (s *Store) drop() error {
@@ -111,7 +134,7 @@ func (s *Store) Add(g Grant) (Grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g.ID, g.Created, g.Uses, g.Used = s.newID(), s.now().UTC(), 0, time.Time{}
-	if err := s.write(record{Op: "add", Grant: &g}, true); err != nil {
+	if err := s.write(true, record{Op: "add", Grant: &g}); err != nil {
 		return Grant{}, err
 	}
 	return g, nil
@@ -131,7 +154,7 @@ func (s *Store) Revoke(ids ...string) (int, error) {
 		if err != nil {
 			return n, err
 		}
-		if err := s.write(record{Op: "revoke", ID: g.ID, At: s.now().UTC()}, true); err != nil {
+		if err := s.write(true, record{Op: "revoke", ID: g.ID, At: s.now().UTC()}); err != nil {
 			return n, err
 		}
 		n++
@@ -184,7 +207,11 @@ func (s *Store) List() ([]Grant, error) {
 	out := make([]Grant, 0, len(s.grants))
 	for _, g := range s.grants {
 		if !g.expired(now) {
-			out = append(out, *g)
+			g := *g
+			if u, ok := s.uses[g.ID]; ok {
+				g.count(u)
+			}
+			out = append(out, g)
 		}
 	}
 	slices.SortFunc(out, older)
@@ -233,14 +260,75 @@ func (s *Store) Match(q Query) (Grant, bool, error) {
 	return Grant{}, false, nil
 }
 
-// Use counts a use of the grant. It is written without waiting for the disk.
+// Use counts a use of the grant. It waits for no disk and no other process: the count
+// is in the file within useDelay, or after Close. An error is about uses that were
+// counted before; they are tried again.
 func (s *Store) Use(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.grants[id] == nil {
+	g, now := s.grants[id], s.now().UTC()
+	switch {
+	case s.closed:
+		return ErrClosed
+	case g == nil:
 		return nil // revoked meanwhile
+	case s.path == "":
+		g.count(use{n: 1, at: now})
+		return nil
 	}
-	return s.write(record{Op: "use", ID: id, At: s.now().UTC()}, false)
+	if s.uses == nil {
+		s.uses = map[string]use{}
+	}
+	s.uses[id] = use{n: s.uses[id].n + 1, at: now}
+	if s.flush == nil {
+		s.flush = time.AfterFunc(useDelay, s.flushUses)
+	}
+	err := s.unwritten
+	s.unwritten = nil
+	return err
+}
+
+func (s *Store) flushUses() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.unwritten = s.writeUses()
+	}
+}
+
+// writeUses writes the uses that are not in the file yet, in one go.
+func (s *Store) writeUses() error {
+	if s.flush != nil {
+		s.flush.Stop()
+		s.flush = nil
+	}
+	list := make([]record, 0, len(s.uses))
+	for id, u := range s.uses {
+		if s.grants[id] != nil {
+			list = append(list, record{Op: "use", ID: id, At: u.at, N: u.n})
+		}
+	}
+	if len(list) > 0 {
+		slices.SortFunc(list, func(a, b record) int { return strings.Compare(a.ID, b.ID) })
+		if err := s.write(false, list...); err != nil {
+			return err
+		}
+	}
+	clear(s.uses)
+	return nil
+}
+
+func (g *Grant) count(u use) {
+	g.Uses += u.n
+	if u.at.After(g.Used) {
+		g.Used = u.at
+	}
+}
+
+func (s *Store) applyAll(records []record) {
+	for _, r := range records {
+		s.apply(r)
+	}
 }
 
 // apply takes one record into account.
@@ -262,6 +350,7 @@ func (s *Store) apply(r record) {
 			return
 		}
 		delete(s.grants, r.ID)
+		delete(s.uses, r.ID)
 		l := lookup{g.Scope, g.In, g.Tool, g.Key}
 		s.byKey[l] = slices.DeleteFunc(s.byKey[l], func(x *Grant) bool { return x == g })
 		if len(s.byKey[l]) == 0 {
@@ -270,10 +359,7 @@ func (s *Store) apply(r record) {
 	case "use":
 		s.stale++
 		if g := s.grants[r.ID]; g != nil {
-			g.Uses++
-			if r.At.After(g.Used) {
-				g.Used = r.At
-			}
+			g.count(use{n: max(r.N, 1), at: r.At})
 		}
 	default:
 		s.stale++ // a newer version's

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -69,6 +70,7 @@ func TestStoreOnDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	s.flushUses()
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v, want 0600", info.Mode(), err)
@@ -329,6 +331,7 @@ func TestCompaction(t *testing.T) {
 		if err := s.Use(a.ID); err != nil {
 			t.Fatal(err)
 		}
+		s.flushUses()
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > 100_000 || info.Mode().Perm() != 0o600 {
@@ -343,6 +346,87 @@ func TestCompaction(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("%d files are left, %v, want one", len(entries), err)
+	}
+}
+
+// Who is to be answered does not wait for the file: uses are counted in memory, and
+// written together within useDelay, or when the store is closed.
+func TestUsesAreWrittenTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "grants")
+		s := open(t, path, Options{})
+		a := give(t, s, "a")
+		<-time.After(time.Millisecond)
+		b := give(t, s, "b")
+		inFile := func(want string) {
+			t.Helper()
+			if got := keys(t, open(t, path, Options{})); got != want {
+				t.Errorf("in the file: %s, want %s", got, want)
+			}
+		}
+		use := func(s *Store, g Grant, n int) {
+			t.Helper()
+			for range n {
+				if err := s.Use(g.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		use(s, a, 3)
+		use(s, b, 1)
+		inFile("a×0 b×0")
+		if got := keys(t, s); got != "a×3 b×1" {
+			t.Errorf("the store itself says %s", got)
+		}
+		<-time.After(useDelay)
+		synctest.Wait()
+		inFile("a×3 b×1")
+		use(s, a, 2)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		inFile("a×5 b×1")
+		if err := s.Use(a.ID); !errors.Is(err, ErrClosed) {
+			t.Errorf("Use after Close = %v, want ErrClosed", err)
+		}
+	})
+}
+
+// Uses that cannot be written are said to the next one, and tried again.
+func TestUsesThatCannotBeWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "grants")
+	s := open(t, path, Options{})
+	a := give(t, s, "a")
+	use := func() error {
+		t.Helper()
+		err := s.Use(a.ID)
+		s.flushUses()
+		return err
+	}
+	if err := s.drop(); err != nil {
+		t.Fatal(err)
+	}
+	away := path + ".away"
+	if err := errors.Join(os.Rename(path, away), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := use(); err != nil {
+		t.Errorf("the first Use = %v, want nil: nobody tried to write it", err)
+	}
+	if err := use(); err == nil {
+		t.Error("the second Use = nil, want that the first could not be written")
+	}
+	if err := errors.Join(os.Remove(path), os.Rename(away, path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := use(); err == nil {
+		t.Error("the third Use = nil, want that the second could not be written")
+	}
+	if err := use(); err != nil {
+		t.Errorf("the last Use = %v", err)
+	}
+	if got := keys(t, open(t, path, Options{})); got != "a×4" {
+		t.Errorf("in the file: %s, want a×4", got)
 	}
 }
 

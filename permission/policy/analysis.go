@@ -44,6 +44,7 @@ type Analysis struct {
 	items    []item
 	rest     []member
 	profiles map[*shell.Command]*profile
+	operands []located
 	unclear  string // why nothing may allow it
 	missing  bool   // what it is about is missing or empty
 }
@@ -87,11 +88,12 @@ func (e Env) Analyse(q Request) *Analysis { return e.analyse(q, nil) }
 func (e Env) analyse(q Request, scripts *shell.Cache) *Analysis {
 	e.links = &links{}
 	a := &Analysis{req: q, env: e, about: classOf(q.Tool), scripts: scripts}
-	a.locateDirs()
 	switch a.about {
 	case aboutCommand:
+		a.locateDirs()
 		a.commands()
 	case aboutPath:
+		a.locateDirs()
 		a.paths()
 	case aboutURL:
 		a.urls()
@@ -107,13 +109,18 @@ func (e Env) analyse(q Request, scripts *shell.Cache) *Analysis {
 	return a
 }
 
+// locateDirs finds the session's directory, once. What names neither a file nor a
+// command needs it only for the rules that are about certain directories.
 func (a *Analysis) locateDirs() {
+	if a.dirs != nil {
+		return
+	}
 	a.dir = a.env.locate(a.req.Cwd, "")
 	if a.dirOK = a.dir.why == "" && len(a.dir.real) == 1; a.dirOK {
 		a.realCwd = a.dir.real[0]
 		a.req.Cwd = a.dir.lexical[0]
 	}
-	a.dirs = addNew(slices.Clip(a.dir.lexical), a.realCwd)
+	a.dirs = addNew(append(make([]string, 0, 2), a.dir.lexical...), a.realCwd)
 }
 
 // homeDir finds the home directory, once.
@@ -147,8 +154,10 @@ func (a *Analysis) name() {
 	a.items = append(a.items, item{text: name, tool: a.req.Tool, wide: fold(name)})
 	switch a.req.Tool {
 	case toolTyped:
+		a.locateDirs()
 		a.typed()
 	case toolPermissions:
+		a.locateDirs()
 		a.permissions()
 	}
 }

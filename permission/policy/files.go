@@ -384,7 +384,6 @@ func (a *Analysis) operandItems(w shell.Word, tools []string) []item {
 		}
 		raw = a.env.Home + raw[1:]
 	}
-	var places []*place
 	for _, tool := range tools {
 		if tool == "web-fetch" {
 			continue
@@ -393,12 +392,32 @@ func (a *Analysis) operandItems(w shell.Word, tools []string) []item {
 			if i > 0 && a.went == wentNowhere {
 				break
 			}
-			if i == len(places) {
-				pl := a.env.locate(raw, dir)
-				places = append(places, &pl)
-			}
-			out = append(out, item{tool: tool, place: places[i]})
+			out = append(out, item{tool: tool, place: a.operand(raw, dir)})
 		}
 	}
 	return out
+}
+
+// located is a word that was located from dir.
+type located struct {
+	raw, dir string
+	place    *place
+}
+
+// maxLocated bounds what is looked through for each word.
+const maxLocated = 32
+
+// operand locates a word of a command from dir, once for all kinds of rules and all
+// tools. Nobody may change the place.
+func (a *Analysis) operand(raw, dir string) *place {
+	for i := range a.operands {
+		if l := &a.operands[i]; l.raw == raw && l.dir == dir {
+			return l.place
+		}
+	}
+	p := a.env.locate(raw, dir)
+	if len(a.operands) < maxLocated {
+		a.operands = append(a.operands, located{raw, dir, &p})
+	}
+	return &p
 }

@@ -37,6 +37,56 @@ func TestRulesByTool(t *testing.T) {
 	}
 }
 
+// The rule that is found by the elements of a path is the one that a look at each finds.
+func TestFirstRuleOfPath(t *testing.T) {
+	dir := t.TempDir()
+	for _, sub := range []string{"app/src", "away/secret"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "away"), filepath.Join(dir, "app/link")); err != nil {
+		t.Fatal(err)
+	}
+	globs := []string{
+		"**/secret/**", "**/Secret/*", "src/**", "src", "**", "*", "**/*.go", "**/.env*", "${cwd}/src/a.go", "**/{secret,src}/**", "src/{a,b}.go",
+		"**/s[er]c*/**", "link/**", dir + "/app/link/secret/**", dir + "/away/**", dir + "/app/**/a.go", "**/a.go", "./src/x", "~/app/src/**",
+		"**/node_modules/**, **/secret/**", "**/src/**, **/*.txt",
+	}
+	var c Config
+	for _, g := range globs {
+		c.Rules = append(c.Rules, RuleConfig{Deny: "edit(" + g + ")"}, RuleConfig{Ask: "edit(" + g + ")"}, RuleConfig{Allow: "edit(" + g + ")"})
+	}
+	paths := []string{
+		"src", "src/a.go", "SRC/A.GO", "secret", "secret/x", "x/secret/y", "link/secret/x", "link", ".env", "src/.env.local", "src/../secret/x",
+		"link/../x", dir + "/away/secret/x", dir + "/away", "~/app/src/x", "node_modules/x", "a/b/c", "", "x.txt", "secret/", "/",
+	}
+	for from := range c.Rules {
+		few := Config{Rules: c.Rules[from:]}
+		p, err := Compile(few, Env{Home: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			a := p.Analyse(Request{Tool: "edit", Args: fmt.Appendf(nil, `{"path":%q}`, path), Cwd: dir + "/app"})
+			for i := range a.items {
+				for _, kind := range []Verdict{Deny, Ask, Allow} {
+					var want *Rule
+					for _, r := range p.things(kind, "edit") {
+						if r.matchesThing(&a.items[i], a) {
+							want = r
+							break
+						}
+					}
+					if got := p.listed(kind, "edit").first(&a.items[i], a); got != want {
+						t.Errorf("%s for %q: %v, want %v", kind, path, got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 // What tells most paths apart is in every path that the glob matches.
 func TestNeeded(t *testing.T) {
 	for glob, want := range map[string]string{

@@ -278,12 +278,7 @@ func (p *Policy) judgeThing(it *item, a *Analysis) judgement {
 
 // thingRule is the first rule of a kind that matches it.
 func (p *Policy) thingRule(kind Verdict, it *item, a *Analysis) *Rule {
-	for _, r := range p.things(kind, it.tool) {
-		if r.applies(a) && r.matchesThing(it, a) {
-			return r
-		}
-	}
-	return nil
+	return p.listed(kind, it.tool).first(it, a)
 }
 
 func (r *Rule) matchesThing(it *item, a *Analysis) bool {
@@ -319,8 +314,8 @@ func (r *Rule) matchesThing(it *item, a *Analysis) bool {
 // denyWhole is a deny rule that is about every use of the tool, whatever could be
 // read of it.
 func (p *Policy) denyWhole(a *Analysis) *Rule {
-	for _, r := range p.things(Deny, a.req.Tool) {
-		if r.any && r.applies(a) {
+	for _, r := range p.listed(Deny, a.req.Tool).whole {
+		if r.applies(a) {
 			return r
 		}
 	}
@@ -347,6 +342,9 @@ func (p *Policy) mayDenyTool(tool string, a *Analysis) bool {
 // show makes text fit for one line of a person's screen.
 func show(text string) string {
 	const most = 1000
+	if len(text) <= most && plainText(text) {
+		return text
+	}
 	var b strings.Builder
 	for _, c := range text {
 		if b.Len() > most {
@@ -365,6 +363,16 @@ func show(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// plainText reports whether text is what show makes of it: printable ASCII.
+func plainText(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // invisible reports whether c hides or reorders what stands around it.

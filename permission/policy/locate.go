@@ -33,7 +33,11 @@ func (e Env) locate(raw, cwd string) place {
 	if p.why = e.oddPath(raw); p.why != "" && p.why != oddURL {
 		return p
 	}
-	for _, abs := range e.readings(raw, cwd) {
+	// Nearly every path has one reading: one piece of memory for the three lists.
+	room := make([]string, 6)
+	p.lexical, p.real, p.wide = room[0:0:1], room[1:1:3], room[3:3:6]
+	var two [2]string
+	for _, abs := range e.readings(two[:0], raw, cwd) {
 		// A program that cleans the path first takes the ".." off before the link,
 		// the kernel follows the link before it goes up.
 		clean := path.Clean(abs)
@@ -51,10 +55,11 @@ func (e Env) locate(raw, cwd string) place {
 }
 
 func (p *place) widen() {
-	for _, list := range [][]string{p.lexical, p.real} {
-		for _, s := range list {
-			p.wide = addNew(p.wide, fold(s))
-		}
+	for _, s := range p.lexical {
+		p.wide = addNew(p.wide, fold(s))
+	}
+	for _, s := range p.real {
+		p.wide = addNew(p.wide, fold(s))
 	}
 }
 
@@ -108,8 +113,8 @@ func oddWindows(raw string) string {
 	return ""
 }
 
-// readings are the absolute paths that raw may mean.
-func (e Env) readings(raw, cwd string) []string {
+// readings appends the absolute paths that raw may mean to out.
+func (e Env) readings(out []string, raw, cwd string) []string {
 	if e.Windows {
 		raw, cwd = strings.ReplaceAll(raw, `\`, "/"), strings.ReplaceAll(cwd, `\`, "/")
 	}
@@ -117,9 +122,8 @@ func (e Env) readings(raw, cwd string) []string {
 		raw = "/" + strings.TrimLeft(raw[len("file:"):], "/")
 	}
 	if e.isAbs(raw) {
-		return []string{raw}
+		return append(out, raw)
 	}
-	var out []string
 	home := e.Home != "" && (raw == "~" || strings.HasPrefix(raw, "~/"))
 	if home {
 		out = append(out, e.Home+raw[1:])

@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agenthost/agenthost/contract"
@@ -156,61 +155,6 @@ func (p *Policy) index() {
 	if p.scripts == nil {
 		p.scripts = shell.NewCache()
 	}
-}
-
-// things are the rules of a kind that speak about a tool, in their order.
-func (p *Policy) things(kind Verdict, tool string) []*Rule {
-	switch kind {
-	case Deny:
-		return p.denies.about(tool)
-	case Ask:
-		return p.asks.about(tool)
-	}
-	return p.allows.about(tool)
-}
-
-// toolIndex finds the rules that are about a tool.
-type toolIndex struct {
-	byTool map[string][]*Rule
-	// mcp is about every MCP tool, other about every tool that byTool lacks.
-	mcp, other []*Rule
-}
-
-func indexTools(list []*Rule) toolIndex {
-	x := toolIndex{byTool: map[string][]*Rule{}}
-	tools := []string{"bash", "read", "write", "edit", "delete", "move", "notebook-edit", "view-image", "grep", "web-fetch", "network-access"}
-	for _, r := range list {
-		if !slices.Contains(tools, r.tool) {
-			tools = append(tools, r.tool)
-		}
-	}
-	for _, r := range list {
-		for _, tool := range tools {
-			if r.covers(tool) {
-				x.byTool[tool] = append(x.byTool[tool], r)
-			}
-		}
-		if len(r.paths) > 0 && !r.any {
-			x.byTool[anyFile] = append(x.byTool[anyFile], r)
-		}
-		if r.tool == "mcp" || r.tool == "*" {
-			x.mcp = append(x.mcp, r)
-		}
-		if r.tool == "*" {
-			x.other = append(x.other, r)
-		}
-	}
-	return x
-}
-
-func (x *toolIndex) about(tool string) []*Rule {
-	if strings.HasPrefix(tool, "mcp/") {
-		return x.mcp
-	}
-	if list, ok := x.byTool[tool]; ok || tool == anyFile {
-		return list
-	}
-	return x.other
 }
 
 // allowing is the first pattern that covers c, one that also spells what c runs

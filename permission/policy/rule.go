@@ -251,6 +251,7 @@ func (r *Rule) applies(q *Analysis) bool {
 		return false
 	}
 	if r.cwd != nil {
+		q.locateDirs()
 		if r.Kind == Allow {
 			return q.dirOK && r.cwd.allows(q.dir, q)
 		}

@@ -24,6 +24,8 @@ type Cache struct {
 	byText map[string]*list.Element // of cached
 	recent list.List                // the latest in front
 	bytes  int
+
+	kits kits
 }
 
 type cached struct {
@@ -47,7 +49,7 @@ func (c *Cache) Read(src string) *Script {
 		return e.Value.(*cached).script
 	}
 	c.mu.Unlock()
-	s := Read(src)
+	s := read(src, &c.kits)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.byText[src] == nil {

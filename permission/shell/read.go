@@ -32,7 +32,9 @@ const (
 const Empty = "it is empty"
 
 // Read lists what src would run. It is pure and safe for concurrent use.
-func Read(src string) (s Script) {
+func Read(src string) Script { return read(src, nil) }
+
+func read(src string, kits *kits) (s Script) {
 	if why := unreadable(src); why != "" {
 		return Script{Opaque: why}
 	}
@@ -42,20 +44,19 @@ func Read(src string) (s Script) {
 			s = Script{Opaque: fmt.Sprintf("the parser failed: %v", p)}
 		}
 	}()
-	file, err := parse(src)
+	kit := kits.take()
+	file, err := kit.parse(src)
 	if err != nil {
+		kits.give(kit, len(src))
 		return Script{Opaque: "it cannot be parsed: " + err.Error()}
 	}
 	budget := maxNested
-	r := reader{src: src, script: &s, sink: &s.Commands, budget: &budget}
+	r := reader{src: src, script: &s, sink: &s.Commands, budget: &budget, kit: kit}
 	r.stmts(file.Stmts)
-	s.file, s.normal = file, &normal{}
+	kits.give(kit, len(src))
+	s.file, s.normal = file, &normal{kits: kits, size: len(src)}
 	markFirstChdir(file, &s)
 	return s
-}
-
-func parse(src string) (*syntax.File, error) {
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(src), "")
 }
 
 // unreadable says why src must not even be parsed, "" when it may. Characters
@@ -151,6 +152,8 @@ type reader struct {
 	budget *int
 	// muted drops everything: only words are wanted.
 	muted bool
+	// kit parses the scripts in scripts.
+	kit *kit
 }
 
 func (r *reader) opaque(why string) {

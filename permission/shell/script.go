@@ -38,6 +38,9 @@ type Script struct {
 type normal struct {
 	once sync.Once
 	text string
+	// kits print it, size is the length of the source.
+	kits *kits
+	size int
 }
 
 // Normal is the script in canonical spacing, the same for scripts that differ in
@@ -52,7 +55,10 @@ func (s *Script) Normal() string {
 
 func (s *Script) print() string {
 	var b strings.Builder
-	if err := syntax.NewPrinter().Print(&b, s.file); err != nil {
+	kit := s.normal.kits.take()
+	err := kit.printer.Print(&b, s.file)
+	s.normal.kits.give(kit, s.normal.size)
+	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(b.String())

@@ -263,12 +263,12 @@ func (r *reader) nested(text string) ([]*Command, string) {
 	if why := unreadable(text); why != "" {
 		return nil, why
 	}
-	file, err := parse(text)
+	file, err := r.kit.parse(text)
 	if err != nil {
 		return nil, "it cannot be parsed: " + err.Error()
 	}
 	var list []*Command
-	deeper := reader{src: text, script: r.script, sink: &list, depth: r.depth + 1, budget: r.budget, muted: r.muted}
+	deeper := reader{src: text, script: r.script, sink: &list, depth: r.depth + 1, budget: r.budget, muted: r.muted, kit: r.kit}
 	deeper.stmts(file.Stmts)
 	return list, ""
 }
@@ -279,7 +279,7 @@ func (r *reader) hide(cmd *Command, text string) {
 		return
 	}
 	var aside Script
-	quiet := reader{script: &aside, depth: r.depth + 1, budget: r.budget}
+	quiet := reader{script: &aside, depth: r.depth + 1, budget: r.budget, kit: r.kit}
 	list, _ := quiet.nested(text)
 	cmd.Hidden = append(cmd.Hidden, list...)
 	// ProxyCommand=…, core.pager=…
