@@ -26,7 +26,8 @@ func Codex() Wire { return replay.Codex() }
 func Play(s Suite, f transcript.File) Replayed { return replay.Play(s.config(), f) }
 
 func (s Suite) config() replay.Config {
-	return replay.Config{Adapter: s.Adapter, Wire: s.Wire, Options: s.Options}
+	_, terminal := s.Adapter.(terminalFace)
+	return replay.Config{Adapter: s.Adapter, Wire: s.Wire, Options: s.Options, Terminal: terminal}
 }
 
 // played replays a whole recording with hooks.

@@ -39,6 +39,7 @@ type wireDraft struct {
 	Ask        string         `json:"ask,omitzero"`
 	EditArgs   bool           `json:"editArgs,omitzero"`
 	Message    bool           `json:"message,omitzero"`
+	Key        string         `json:"key,omitzero"`
 	Prompts    []string       `json:"prompts,omitempty"`
 	Background bool           `json:"background,omitzero"`
 	Event      jsontext.Value `json:"ev"`
@@ -99,7 +100,7 @@ func encodeCall(c Call, base time.Time) []byte {
 func encodeDraft(d adapters.Draft) wireDraft {
 	w := wireDraft{
 		Role: d.Role, Subagent: d.Subagent, Origin: d.Origin, Ask: d.Ask, EditArgs: d.AskOptions.EditArgs,
-		Message: d.AskOptions.Message, Prompts: d.Prompts, Background: d.Background,
+		Message: d.AskOptions.Message, Key: d.Key, Prompts: d.Prompts, Background: d.Background,
 	}
 	ev, err := contract.AppendEvent(nil, d.Event)
 	if err != nil {

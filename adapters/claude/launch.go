@@ -79,11 +79,22 @@ func arguments(r adapters.LaunchRequest) ([]string, []adapters.LaunchFile, error
 	if err != nil {
 		return nil, nil, err
 	}
+	native, err := cfg.nativeSettings(o.Sandbox, askRules(o.AskFirst, r.Dir))
+	if err != nil {
+		return nil, nil, err
+	}
 	args := []string{
 		"-p", "--output-format", "stream-json", "--input-format", "stream-json", "--verbose",
 		"--permission-prompt-tool", "stdio", "--include-partial-messages", "--forward-subagent-text",
 		"--permission-mode", mode,
 	}
+	return optionArgs(args, r, native, cfg.sources)
+}
+
+// optionArgs adds what the options ask for, the same in both faces; settings is the
+// value of --settings, sources that of --setting-sources.
+func optionArgs(args []string, r adapters.LaunchRequest, settings, sources string) ([]string, []adapters.LaunchFile, error) {
+	o := r.Options
 	if o.AllowBypass {
 		args = append(args, "--allow-dangerously-skip-permissions")
 	}
@@ -97,15 +108,11 @@ func arguments(r adapters.LaunchRequest) ([]string, []adapters.LaunchFile, error
 		return nil, nil, err
 	}
 	args = append(args, limits...)
-	native, err := cfg.nativeSettings(o.Sandbox, askRules(o.AskFirst, r.Dir))
-	if err != nil {
-		return nil, nil, err
+	if settings != "" {
+		args = append(args, "--settings", settings)
 	}
-	if native != "" {
-		args = append(args, "--settings", native)
-	}
-	if cfg.sources != "" {
-		args = append(args, "--setting-sources", cfg.sources)
+	if sources != "" {
+		args = append(args, "--setting-sources", sources)
 	}
 	return withMCP(args, r)
 }

@@ -188,7 +188,7 @@ func (p *protocol) submitAnswer(c adapters.Answer) error {
 		return err
 	}
 	p.asks = slices.Delete(p.asks, i, i+1)
-	p.write(controlResponse(a.request, response))
+	p.answer(a, response)
 	p.endOwn(a)
 	return nil
 }
@@ -285,7 +285,7 @@ func (p *protocol) closeAsks() {
 		}
 		p.withdraw(a.key)
 		if !p.gone {
-			p.write(controlResponse(a.request, a.closed()))
+			p.answer(a, a.closed())
 		}
 		p.endOwn(a)
 		return true

@@ -51,6 +51,9 @@ type protocol struct {
 	abortNext bool
 	// gone says that Exit was called.
 	gone bool
+	// answering takes the answer to an ask where the CLI does not read it on its
+	// input: at its terminal, where nothing else is written either.
+	answering func(a *ask, response []byte)
 }
 
 var _ adapters.Protocol = (*protocol)(nil)
@@ -176,9 +179,18 @@ func (p *protocol) emit(d adapters.Draft) {
 
 // write sends a line to the CLI.
 func (p *protocol) write(line []byte) {
-	if !p.gone {
+	if !p.gone && p.answering == nil {
 		p.step.Write = append(p.step.Write, line)
 	}
+}
+
+// answer gives the CLI the answer to an ask.
+func (p *protocol) answer(a *ask, response []byte) {
+	if p.answering != nil {
+		p.answering(a, response)
+		return
+	}
+	p.write(controlResponse(a.request, response))
 }
 
 // notice emits a service envelope.

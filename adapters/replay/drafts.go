@@ -17,10 +17,13 @@ type drafts struct {
 	asks    map[string]bool // every ask there was; true while open
 	prompts map[string]bool // submitted; true until taken up or refused
 	owed    map[string]bool // accepted commands that owe an Outcome; false when they gave it
+	// typed says that what is written are keys or messages of a socket, not lines.
+	typed bool
 }
 
 func (d *drafts) init() {
 	*d = drafts{
+		typed: d.typed,
 		calls: map[string]bool{}, agents: map[string]bool{}, asks: map[string]bool{},
 		prompts: map[string]bool{}, owed: map[string]bool{},
 	}
@@ -65,7 +68,7 @@ func (d *drafts) step(s adapters.Step) (faults []string) {
 		}
 	}
 	for _, w := range s.Write {
-		if len(w) == 0 || w[len(w)-1] != '\n' {
+		if len(w) == 0 || !d.typed && w[len(w)-1] != '\n' {
 			bad("wrote %.60q: want a whole message with its line end", w)
 		}
 	}
@@ -85,6 +88,12 @@ func (d *drafts) draft(draft adapters.Draft) string {
 	}
 	if draft.Ask != "" && draft.Event.EventType() != contract.TypePermissionRequest {
 		return fmt.Sprintf("gave ask %q to a %s", draft.Ask, draft.Event.EventType())
+	}
+	if draft.Key != "" {
+		if _, used := d.prompts[draft.Key]; used {
+			return fmt.Sprintf("used key %q before", draft.Key)
+		}
+		d.prompts[draft.Key] = true
 	}
 	switch ev := draft.Event.(type) {
 	case contract.TurnStart:

@@ -24,6 +24,8 @@ type Config struct {
 	// Options are set beneath those of a transcript's header.
 	Options adapters.Options
 	Hooks   Hooks
+	// Terminal says that Adapter is one's terminal face: what it writes are no lines.
+	Terminal bool
 }
 
 // Hooks let a test disturb and watch a replay. All may be nil.
@@ -95,6 +97,7 @@ func New(c Config, f transcript.File) *Player {
 	}
 	p.proto = c.Adapter.NewProtocol(p.info)
 	p.stamper = stamp.New(stamp.Config{NewID: p.newID, Now: func() time.Time { return p.now }})
+	p.drafts.typed = c.Terminal
 	p.drafts.init()
 	return p
 }
