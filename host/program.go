@@ -7,12 +7,20 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 )
 
-// program is what is started for a command that was found: the program behind a
-// package manager's script, if the adapter knows where it lies and it is there. A
-// command that a person named is started as it is.
+// program is what is started for a command that was found. A command that a person
+// named is started as it is.
 func (s *Session) program(exe string) string {
-	u, ok := s.cfg.Adapter.(adapters.Unwrapper)
-	if !ok || s.cfg.Command != nil {
+	if s.cfg.Command != nil {
+		return exe
+	}
+	return Program(s.cfg.Adapter, exe, s.cfg.Resolve)
+}
+
+// Program is the program behind a package manager's script exe, an absolute path, if a
+// knows where it lies and resolve finds it there; else exe.
+func Program(a adapters.Adapter, exe string, resolve func(command, path string) (string, error)) string {
+	u, ok := a.(adapters.Unwrapper)
+	if !ok {
 		return exe
 	}
 	script, err := filepath.EvalSymlinks(exe)
@@ -20,7 +28,7 @@ func (s *Session) program(exe string) string {
 		return exe
 	}
 	for _, place := range u.Unwrap(script, runtime.GOOS, runtime.GOARCH) {
-		if found, err := s.cfg.Resolve(place, ""); err == nil {
+		if found, err := resolve(place, ""); err == nil {
 			return found
 		}
 	}

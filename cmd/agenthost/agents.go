@@ -15,6 +15,7 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/adapters/present"
 	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/internal/childenv"
 	"github.com/agenthost/agenthost/internal/proc"
 )
@@ -137,7 +138,7 @@ func probe(ctx context.Context, a adapters.Adapter) agentInfo {
 		return info
 	}
 	info.Installed, info.Path = true, path
-	info.Version = versionOf(ctx, path, d.VersionArgs)
+	info.Version = versionOf(ctx, host.Program(a, path, proc.Resolve), d.VersionArgs)
 	return info
 }
 

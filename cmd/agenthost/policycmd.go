@@ -59,7 +59,11 @@ func newPolicyCheck(st *streams) *cobra.Command {
 func policyOf(cmd *cobra.Command, file string) (*policy.Policy, error) {
 	env := policy.HostEnv()
 	if file != "" {
-		return policyFile(file, env)
+		p, err := policyFile(file, env)
+		if err != nil {
+			return nil, err
+		}
+		return policy.Join(p), nil
 	}
 	cfg, err := loadConfig(cmd)
 	if err != nil {

@@ -62,13 +62,18 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, hc *host.Confi
 	return m, nil
 }
 
-// policyFile reads a policy of its own.
+// policyFile reads a policy file. It adds to the config's rules; of the settings it
+// changes those that it says.
 func policyFile(path string, env policy.Env) (*policy.Policy, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, usage("name a readable policy file", "%v", err)
 	}
-	p, err := policy.Parse(data, env)
+	c, err := policy.ParseConfig(data)
+	if err != nil {
+		return nil, usage("see docs/permissions.md for its form", "policy %s: %v", path, err)
+	}
+	p, err := policy.CompilePart(c, env)
 	if err != nil {
 		return nil, usage("see docs/permissions.md for its form", "policy %s: %v", path, err)
 	}

@@ -81,6 +81,25 @@ func Compile(c Config, env Env) (*Policy, error) {
 	return p, nil
 }
 
+// CompilePart makes a policy of c to be joined with others: settings that c does not say are
+// not set, so that Join keeps those of the policies before it.
+func CompilePart(c Config, env Env) (*Policy, error) {
+	p, err := Compile(c, env)
+	if err != nil {
+		return nil, err
+	}
+	if c.Mode == "" {
+		p.Mode = ""
+	}
+	if c.Timeout == "" {
+		p.Timeout = -1
+	}
+	if c.Remember == "" {
+		p.Remember = ""
+	}
+	return p, nil
+}
+
 func (p *Policy) addRule(r *Rule) {
 	switch r.Kind {
 	case Deny:
@@ -176,7 +195,7 @@ type Flags struct {
 	Bypass               bool
 }
 
-// FromFlags makes a policy of the command line's rules.
+// FromFlags makes a part, as CompilePart does, of the command line's rules.
 func FromFlags(f Flags, env Env) (*Policy, error) {
 	c := Config{
 		Mode: f.Mode, AllowBypass: f.Bypass, OnAsk: f.OnAsk, Timeout: f.Timeout,
@@ -190,18 +209,7 @@ func FromFlags(f Flags, env Env) (*Policy, error) {
 	for _, s := range f.Deny {
 		c.Rules = append(c.Rules, RuleConfig{Deny: orSpace(s), At: "--deny"})
 	}
-	p, err := Compile(c, env)
-	if err != nil {
-		return nil, err
-	}
-	if f.Mode == "" {
-		p.Mode = ""
-	}
-	if f.Timeout == "" {
-		p.Timeout = -1
-	}
-	p.Remember = "" // no flag says
-	return p, nil
+	return CompilePart(c, env)
 }
 
 // orSpace keeps an empty flag from looking like one that is not given.

@@ -118,6 +118,36 @@ func TestFlagsAndJoin(t *testing.T) {
 	}
 }
 
+// A part changes the settings that it says and no other.
+func TestJoinOfParts(t *testing.T) {
+	base := Config{Mode: "acceptEdits", Timeout: "3m", OnAsk: "wait", Remember: "agent", AllowBypass: true}
+	for name, tt := range map[string]struct{ part, want Config }{
+		"nothing":  {Config{}, base},
+		"mode":     {Config{Mode: "plan"}, Config{Mode: "plan", Timeout: "3m", OnAsk: "wait", Remember: "agent", AllowBypass: true}},
+		"default":  {Config{Mode: "default"}, Config{Mode: "default", Timeout: "3m", OnAsk: "wait", Remember: "agent", AllowBypass: true}},
+		"timeout":  {Config{Timeout: "0"}, Config{Mode: "acceptEdits", Timeout: "0", OnAsk: "wait", Remember: "agent", AllowBypass: true}},
+		"on ask":   {Config{OnAsk: "deny"}, Config{Mode: "acceptEdits", Timeout: "3m", OnAsk: "deny", Remember: "agent", AllowBypass: true}},
+		"remember": {Config{Remember: "host"}, Config{Mode: "acceptEdits", Timeout: "3m", OnAsk: "wait", Remember: "host", AllowBypass: true}},
+	} {
+		whole, err := Compile(base, testEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := CompilePart(tt.part, testEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := Compile(tt.want, testEnv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Join(whole, part)
+		if got.Mode != want.Mode || got.Timeout != want.Timeout || got.OnAsk != want.OnAsk || got.Remember != want.Remember || got.AllowBypass != want.AllowBypass {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+}
+
 // The first match of the strictest kind wins, wherever it stands.
 func TestOrderOfRules(t *testing.T) {
 	for _, tt := range []struct {
