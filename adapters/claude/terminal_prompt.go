@@ -59,11 +59,11 @@ func (y *typist) take(said string) *text {
 	return k
 }
 
-// squash is a text without its blanks: the CLI's input line changes tabs, line ends
-// and what stands at the ends.
+// squash is a text without its blanks and control characters: the CLI's input line
+// changes tabs, line ends and what stands at the ends.
 func squash(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
+		if unicode.IsSpace(r) || unicode.IsControl(r) {
 			return -1
 		}
 		return r

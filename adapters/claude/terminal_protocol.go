@@ -168,7 +168,10 @@ func (t *terminal) startError(s adapters.ExitStatus, cause wireError) wireError 
 		e.code = cause.code
 	}
 	if g := t.watch.gate; g != nil {
-		return wireError{g.code, e.message + ". " + g.text}
+		e.message += ". " + g.text
+		if g.code != "" {
+			e.code = g.code
+		}
 	}
 	return e
 }

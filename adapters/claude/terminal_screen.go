@@ -60,8 +60,8 @@ type gate struct {
 // gates are the questions at a start. None of them is agenthost's to answer.
 func gates() []gate {
 	return []gate{
-		{[]string{"Do you trust the files in this folder?"}, contract.CodeStartFailed, trustText},
-		{[]string{"trust this folder"}, contract.CodeStartFailed, trustText},
+		{[]string{"Do you trust the files in this folder?"}, "", trustText},
+		{[]string{"trust this folder"}, "", trustText},
 		{
 			[]string{"Detected a custom API key in your environment"},
 			contract.CodeAuthRequired,
