@@ -22,13 +22,23 @@
 //   - Usage is what one turn consumed, sub-agents included, never a running total.
 //   - A change of configuration is emitted when the CLI confirmed it.
 //
+// # Its own terminal
+//
+// The adapter is a TerminalAdapter as well: LaunchTerminal starts the CLI with its
+// screen, and the Protocol of NewTerminalProtocol follows the session file it writes
+// and the hooks it runs. The file says what was said and in which order; hooks give
+// what is to be answered or known at once; the screen is looked at for gates and for
+// a free input line. What is typed on behalf of others is typed only when no dialog
+// is open or may open.
+//
 // # Non-goals
 //
-// The terminal interface of Claude Code, its session files, hooks.
+// What the CLI draws; answering its own questions at a start.
 //
 // # Testing
 //
 // go test ./adapters/claude replays the recordings of testdata against goldens
-// (-update rewrites them), the cases of the bug log, and fuzzes with properties.
+// (-update rewrites them), the cases of the bug log, and fuzzes with properties;
+// testdata/terminal are those of the terminal.
 // e2e/claude_test.go drives the real CLI.
 package claude

@@ -29,14 +29,14 @@ func (terminalWire) Types(f adapters.Frame) []string {
 	}
 	switch f.Source {
 	case adapters.Hook:
-		return []string{"hook/" + v.Get("hook_event_name").Text()}
+		return []string{"hook: " + v.Get("hook_event_name").Text()}
 	case adapters.Terminal:
-		return []string{"screen"}
+		return []string{"screen: at rest"}
 	case adapters.LogFile:
 	default:
 		return nil
 	}
-	name := "record/" + v.Get("type").Text()
+	name := "file: " + v.Get("type").Text()
 	types := []string{name}
 	for _, sub := range []rawjson.Value{v.Get("subtype"), v.Get("attachment", "type")} {
 		if sub.Given() {
@@ -50,6 +50,11 @@ func (terminalWire) Types(f adapters.Frame) []string {
 func (terminalWire) Grease() [][]byte { return nil }
 
 func TestTerminalGolden(t *testing.T) { adaptertest.Golden(t, terminalSuite()) }
+
+// TestTerminalCovered: docs/protocol/claude.md says of each what becomes of it.
+func TestTerminalCovered(t *testing.T) {
+	adaptertest.Covered(t, terminalSuite(), "../../docs/protocol/claude.md")
+}
 
 func TestTerminalConform(t *testing.T) { adaptertest.Conform(t, terminalSuite()) }
 
