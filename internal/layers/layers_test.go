@@ -22,6 +22,7 @@ var allowed = map[string][]string{
 	"contract/fold":    {"contract", "contract/session"},
 	"adapters":         {"contract", "contract/session"},
 	"host/stamp":       {"contract", "adapters", "adapters/present"}, // drafts become envelopes here
+	"host/screen":      {"adapters"},                                 // a screen as text is a frame's; a terminal is any Source
 	// It plays the host's part, with the host's own stamper, and names no agent:
 	// a Wire knows what other clients and agents say to each other.
 	"adapters/replay": {

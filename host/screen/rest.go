@@ -1,0 +1,80 @@
+package screen
+
+import (
+	"reflect"
+	"time"
+
+	"github.com/agenthost/agenthost/adapters"
+)
+
+// rest finds out when the screen has come to rest. It is guarded by Hub.mu.
+type rest struct {
+	call  func(adapters.Screen) // nil for nobody
+	told  adapters.Screen       // at the last call
+	moved time.Time             // when the screen was last written to
+	timer *time.Timer           // nil before the first
+	armed bool                  // the timer runs, or a call is under way
+}
+
+func (r *rest) stop() {
+	r.call = nil
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+}
+
+// Rested has f called when the output was quiet for Options.Rest and the screen looks
+// otherwise than at the last call. One call at a time, not under a lock. There is one
+// such f; nil is none.
+func (h *Hub) Rested(f func(adapters.Screen)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.rest.call = f
+	h.touched()
+}
+
+// touched says that the screen was written to. It is called under mu.
+func (h *Hub) touched() {
+	r := &h.rest
+	r.moved = time.Now()
+	if r.armed || r.call == nil || h.closed {
+		return
+	}
+	r.armed = true
+	h.arm(h.o.Rest)
+}
+
+func (h *Hub) arm(d time.Duration) {
+	if h.rest.timer == nil {
+		h.rest.timer = time.AfterFunc(d, h.settle)
+	} else {
+		h.rest.timer.Reset(d)
+	}
+}
+
+// settle runs when the screen may have come to rest.
+func (h *Hub) settle() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := &h.rest
+	moved := r.moved
+	if left := h.o.Rest - time.Since(moved); left > 0 && !h.closed {
+		h.arm(left)
+		return
+	}
+	if now := h.snapshot(); r.call != nil && !reflect.DeepEqual(now, r.told) {
+		r.told = now
+		call := r.call
+		h.mu.Unlock()
+		call(now)
+		h.mu.Lock()
+	}
+	r.armed = false
+	if !r.moved.Equal(moved) && r.call != nil && !h.closed {
+		r.armed = true
+		h.arm(h.o.Rest)
+	}
+}
