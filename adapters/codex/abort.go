@@ -18,6 +18,9 @@ func (p *protocol) submitAbort() {
 		p.endOwn(a)
 	}
 	p.asks = nil
+	if p.tui != nil {
+		p.forgetSettling()
+	}
 	switch {
 	case p.turn.open:
 		p.interruptTurn()

@@ -37,6 +37,8 @@ type ask struct {
 	// own says that the call was made up for the ask and ends with it.
 	own bool
 	n   int // how often it was asked
+	// stale says that the connection broke since, and the server has not repeated it.
+	stale bool
 }
 
 // serverRequest takes a request of the server. What is not understood is refused:
@@ -45,6 +47,11 @@ func (p *protocol) serverRequest(m jsonrpc.Message) error {
 	switch m.Method {
 	case askCommand, askFiles, askPermissions, askUser, askMCP:
 		return p.asked(m)
+	}
+	if p.tui != nil {
+		return p.leave(m)
+	}
+	switch m.Method {
 	case "attestation/generate":
 		p.refuse(m)
 	case "item/tool/call":
@@ -57,9 +64,13 @@ func (p *protocol) serverRequest(m jsonrpc.Message) error {
 	default:
 		p.refuse(m)
 		p.notice(contract.ServiceError, contract.CodeUnsupported, fmt.Sprintf("The agent asked its host for %q, which was refused.", m.Method))
-		return fmt.Errorf("request %q: want one of the documented ones", m.Method)
+		return unknownRequest(m)
 	}
 	return nil
+}
+
+func unknownRequest(m jsonrpc.Message) error {
+	return fmt.Errorf("request %q: want one of the documented ones", m.Method)
 }
 
 func (p *protocol) refuse(m jsonrpc.Message) {
@@ -69,6 +80,9 @@ func (p *protocol) refuse(m jsonrpc.Message) {
 // asked takes a request that asks people.
 func (p *protocol) asked(m jsonrpc.Message) error {
 	th := p.threadOf(m.Params.Get("threadId").Text())
+	if p.tui != nil && p.notHere(th, m) {
+		return nil
+	}
 	if slices.ContainsFunc(p.asks, func(a *ask) bool { return bytes.Equal(a.request, m.ID) }) {
 		return fmt.Errorf("request %q: its id %s waits already", m.Method, m.ID.Clean())
 	}
@@ -82,6 +96,10 @@ func (p *protocol) asked(m jsonrpc.Message) error {
 		p.startChild(th, "")
 	}
 	if m.Method == askMCP && !p.elicits(a) {
+		if p.tui != nil {
+			p.notice(contract.ServiceNotice, "", "An MCP server asks in a way that only the terminal can answer.")
+			return nil
+		}
 		p.write(resultLine(m.ID, []byte(`{"action":"decline","content":null,"_meta":null}`)))
 		p.notice(contract.ServiceError, contract.CodeUnsupported, "An MCP server asked in a way that only Codex's own applications answer. It was declined.")
 		return nil
@@ -142,6 +160,10 @@ func (a *ask) types() bool {
 func (p *protocol) putAsk(a *ask) {
 	a.n++
 	a.key = string(a.request)
+	if p.tui != nil {
+		p.tui.asked[a.key]++
+		a.n = p.tui.asked[a.key]
+	}
 	if a.n > 1 {
 		a.key += "#" + strconv.Itoa(a.n)
 	}
@@ -305,6 +327,10 @@ func (p *protocol) resolved(params rawjson.Value) {
 		if !bytes.Equal(a.request, id) {
 			return false
 		}
+		if p.tui != nil {
+			p.answeredThere(a)
+			return true
+		}
 		p.withdraw(a.key)
 		p.endOwn(a)
 		return true
@@ -314,12 +340,17 @@ func (p *protocol) resolved(params rawjson.Value) {
 // closeAsks withdraws the asks of a thread whose turn ends. The server has dropped
 // them; an answer makes sure.
 func (p *protocol) closeAsks(th *thread) {
+	if p.tui != nil {
+		p.settleAll(th)
+	}
 	p.asks = slices.DeleteFunc(p.asks, func(a *ask) bool {
 		if a.th != th {
 			return false
 		}
 		p.withdraw(a.key)
-		p.write(errorLine(a.request, jsonrpc.InvalidRequest, "the turn is over"))
+		if p.tui == nil {
+			p.write(errorLine(a.request, jsonrpc.InvalidRequest, "the turn is over"))
+		}
 		p.endOwn(a)
 		return true
 	})

@@ -86,11 +86,15 @@ func (p *protocol) settingsUpdated(params rawjson.Value) {
 		return
 	}
 	role := contract.RoleAgent
-	if p.facts.configuring > 0 {
+	if p.facts.configuring > 0 || p.tui != nil {
 		role = contract.RoleUser
 	}
 	p.facts.planned = p.facts.planned || s.Get("collaborationMode", "mode").Text() == collaboratePlan
-	p.setMode(role, p.modeOf(s))
+	mode := p.modeOf(s)
+	if p.tui != nil && p.facts.configuring == 0 {
+		p.modeThere(mode)
+	}
+	p.setMode(role, mode)
 	if m := s.Get("model").Text(); m != "" {
 		p.setModel(role, m)
 	}

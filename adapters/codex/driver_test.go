@@ -24,6 +24,9 @@ type story struct {
 	facts  adapters.Facts
 	stop   string
 	errs   int
+	// source is where lines come from; effects are those of the terminal face.
+	source  adapters.Source
+	effects []adapters.Effect
 }
 
 // start makes a story whose thread is open.
@@ -57,6 +60,7 @@ func (s *story) apply(step adapters.Step) {
 	s.drafts = append(s.drafts, step.Emit...)
 	s.live = append(s.live, step.Live...)
 	s.took = append(s.took, step.Withdraw...)
+	s.effects = append(s.effects, step.Effects...)
 	for _, w := range step.Write {
 		v, err := rawjson.Parse(bytes.Clone(w))
 		if err != nil || bytes.IndexByte(w, '\n') != len(w)-1 {
@@ -91,7 +95,7 @@ func (s *story) submit(c adapters.Command) {
 // hear feeds lines of stdout.
 func (s *story) hear(lines ...string) {
 	for _, l := range lines {
-		step, err := s.proto.Receive(s.now, adapters.Frame{Data: []byte(l)})
+		step, err := s.proto.Receive(s.now, adapters.Frame{Source: s.source, Data: []byte(l)})
 		if err != nil {
 			s.errs++
 		}

@@ -28,6 +28,7 @@ func (p *protocol) Exit(now time.Time, s adapters.ExitStatus) adapters.Step {
 		p.closeTurn(p.exitTurn(s, cause))
 	}
 	p.closeAsks(p.root)
+	p.leaveThere()
 	p.endCalls(p.root, &contract.ToolResult{Status: contract.ToolError, Error: "the agent ended before this call did"})
 	for _, in := range p.inputs {
 		p.lost(in, s, cause)
@@ -43,7 +44,8 @@ func (p *protocol) Exit(now time.Time, s adapters.ExitStatus) adapters.Step {
 // exitTurn is how a turn ends that the process did not live to end.
 func (p *protocol) exitTurn(s adapters.ExitStatus, cause wireError) contract.TurnEnd {
 	switch {
-	case p.turn.aborted:
+	case p.turn.aborted, p.tui != nil && s.Code == 0 && s.Signal == "" && s.Err == "" && !s.Requested:
+		// The person who quits the screen leaves its turn.
 		return contract.TurnEnd{Status: contract.TurnCancelled}
 	case s.Requested:
 		return failedTurn(wireError{contract.CodeHostStopped, "the agent was stopped"})

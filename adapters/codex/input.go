@@ -78,6 +78,9 @@ func (p *protocol) sendTurn(in *input) {
 	params := new(object).str("threadId", p.root.id).raw("input", in.body).str("clientUserMessageId", in.id).
 		str("approvalPolicy", p.approvalPolicy(f.want)).raw("sandboxPolicy", p.sandboxPolicy(f.want, f.box)).
 		str("summary", p.cfg.summary)
+	if p.tui != nil {
+		params.str("approvalsReviewer", "user")
+	}
 	if f.resend {
 		p.facts.resend = false
 		params.text("model", f.model).text("effort", f.effort)
@@ -91,7 +94,7 @@ func (p *protocol) sendTurn(in *input) {
 // turnAccepted takes the answer to turn/start, which names the turn: a fresh one,
 // or the one that runs already and that the message became a part of.
 func (p *protocol) turnAccepted(in *input, r reply) {
-	if p.gone {
+	if p.gone || r.broken {
 		return
 	}
 	waits := slices.Contains(p.inputs, in)
@@ -122,6 +125,15 @@ func (p *protocol) turnAccepted(in *input, r reply) {
 // joined gives a prompt that the server made a part of a running turn a
 // turn-start: what ran before it ends here for the stream.
 func (p *protocol) joined(in *input) {
+	if p.turn.unsaid {
+		p.drop(in)
+		p.turn.inputs, p.turn.prompts = append(p.turn.inputs, in), append(p.turn.prompts, in.id)
+		if p.abortNext {
+			p.abortNext = false
+			p.interruptTurn()
+		}
+		return
+	}
 	id, root := p.turn.id, p.turn.root
 	p.closeTurn(contract.TurnEnd{Status: contract.TurnCompleted})
 	p.drop(in)
@@ -188,7 +200,7 @@ func (p *protocol) sendSteer(in *input) {
 	params := new(object).str("threadId", p.root.id).str("expectedTurnId", turn).raw("input", in.body).
 		str("clientUserMessageId", in.id).value()
 	p.request("turn/steer", params, func(r reply) {
-		if r.err == nil {
+		if r.err == nil || r.broken {
 			return // it is taken when the agent is shown it
 		}
 		if i := slices.Index(p.turn.steers, in); i >= 0 {
@@ -208,6 +220,7 @@ func (p *protocol) userMessage(th *thread, turn string, item rawjson.Value) {
 	client := item.Get("clientId").Text()
 	if in := p.echoed(client, text); in != nil {
 		in.seen = true
+		p.sayTurn()
 		if in.steer && slices.Contains(p.turn.steers, in) {
 			p.keepPartials(th)
 			p.turn.steers = slices.DeleteFunc(p.turn.steers, func(o *input) bool { return o == in })
@@ -220,6 +233,10 @@ func (p *protocol) userMessage(th *thread, turn string, item rawjson.Value) {
 	}
 	p.keepPartials(th)
 	text = strings.TrimSpace(strings.Join(append([]string{text}, other...), "\n"))
+	if p.tui != nil {
+		p.typedThere(turn, item.Get("id").Text(), text)
+		return
+	}
 	if text != "" {
 		p.emit(adapters.Draft{Role: contract.RoleUser, Origin: origin(turn, item.Get("id").Text()), Event: contract.Text{Text: text}})
 	}

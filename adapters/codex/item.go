@@ -82,6 +82,9 @@ func (p *protocol) textItem(th *thread, turn string, it rawjson.Value, kind stri
 
 // compaction takes the conversation's compaction, asked for or not.
 func (p *protocol) compaction(th *thread, done bool) {
+	if th == p.root {
+		p.turn.compacts = !done
+	}
 	if !done {
 		return
 	}

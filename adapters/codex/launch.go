@@ -18,14 +18,7 @@ func (a Adapter) Launch(r adapters.LaunchRequest) (adapters.Launch, error) {
 	if err := checkArgs(r.Args, r.Options.AllowBypass); err != nil {
 		return adapters.Launch{}, err
 	}
-	l := adapters.Launch{
-		Env: []adapters.Pair{
-			// Without it stderr is coloured text even on a pipe.
-			{Name: "LOG_FORMAT", Value: "json"},
-			{Name: "RUST_LOG", Value: "error"},
-		},
-		Pass: []string{"OPENAI_*", "CODEX_*", "AZURE_OPENAI_*"},
-	}
+	l := adapters.Launch{Env: logEnv(), Pass: passed()}
 	if r.Command != nil {
 		l.Argv = slices.Concat(r.Command, r.Args)
 		return l, nil
@@ -33,6 +26,17 @@ func (a Adapter) Launch(r adapters.LaunchRequest) (adapters.Launch, error) {
 	l.Argv = slices.Concat(a.Describe().Command, []string{"app-server"}, features(), r.Args)
 	return l, nil
 }
+
+func logEnv() []adapters.Pair {
+	return []adapters.Pair{
+		// Without it stderr is coloured text even on a pipe.
+		{Name: "LOG_FORMAT", Value: "json"},
+		{Name: "RUST_LOG", Value: "error"},
+	}
+}
+
+// passed are the variables that Codex and its providers read.
+func passed() []string { return []string{"OPENAI_*", "CODEX_*", "AZURE_OPENAI_*"} }
 
 // features pin what the translator relies on. Unknown names are ignored by
 // versions that do not have them, other than with --enable and --disable.

@@ -93,6 +93,9 @@ func (p *protocol) boxOf(mode contract.PermissionMode) string {
 func (p *protocol) modeOf(s rawjson.Value) contract.PermissionMode {
 	policy, box := s.Get("approvalPolicy").Text(), s.Get("sandboxPolicy", "type").Text()
 	plans := s.Get("collaborationMode", "mode").Text() == collaboratePlan
+	if by := s.Get("approvalsReviewer").Text(); p.tui != nil && by != "" && by != "user" {
+		return contract.PermissionMode(orElse(policy, "granular") + "/" + by)
+	}
 	if mode := p.facts.mode; plans == (mode == contract.ModePlan) && policy == p.approvalPolicy(mode) && (box == boxReadOnly || box == p.boxOf(mode)) {
 		// A thread starts read-only, and two modes may be the same to Codex.
 		return mode

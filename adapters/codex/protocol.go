@@ -46,6 +46,8 @@ type protocol struct {
 	diff turnDiff
 	// gone says that Exit was called.
 	gone bool
+	// tui is set when the agent's own screen runs beside us, at the same server.
+	tui *tui
 }
 
 var _ adapters.Protocol = (*protocol)(nil)
@@ -79,7 +81,9 @@ func (p *protocol) Receive(now time.Time, f adapters.Frame) (adapters.Step, erro
 		err = fmt.Errorf("line of %d bytes: over the limit", f.Dropped)
 		p.notice(contract.ServiceError, contract.CodeProtocol,
 			fmt.Sprintf("A line of %d bytes of the agent's output was over the limit and was dropped.", f.Dropped))
-	case f.Source == adapters.Stdout:
+	case f.Reconnected && p.tui != nil:
+		p.reconnected()
+	case f.Source == adapters.Stdout, f.Source == adapters.Socket && p.tui != nil:
 		err = p.line(f.Data)
 	case f.Source == adapters.Stderr:
 		// The host keeps the tail for Exit; nothing there is protocol.
@@ -134,6 +138,7 @@ func (p *protocol) Tick(now time.Time) adapters.Step {
 	if by := p.compacting.by; !by.IsZero() && !by.After(now) {
 		p.compacted(wireError{contract.CodeTimeout, "the conversation was not compacted in time"})
 	}
+	p.expireScreen()
 	return p.end()
 }
 
@@ -144,6 +149,7 @@ func (p *protocol) begin(now time.Time) {
 
 func (p *protocol) end() adapters.Step {
 	p.flushLate()
+	p.unhold()
 	p.step.WakeAt = p.deadline()
 	step := p.step
 	p.step = adapters.Step{}
@@ -164,29 +170,41 @@ func (p *protocol) deadline() time.Time {
 	also(p.compacting.by)
 	also(p.turn.abortBy)
 	also(p.turn.retryBy)
+	also(p.turn.sayBy)
+	if p.tui != nil {
+		for _, s := range p.tui.settling {
+			also(s.by)
+		}
+	}
 	return first
 }
 
 func (p *protocol) done(o adapters.Outcome)       { p.step.Done = append(p.step.Done, o) }
 func (p *protocol) withdraw(key string)           { p.step.Withdraw = append(p.step.Withdraw, key) }
-func (p *protocol) live(d adapters.Delta)         { p.step.Live = append(p.step.Live, d) }
 func (p *protocol) fail(id string, e wireError)   { p.done(adapters.Outcome{ID: id, Err: e.contract()}) }
 func (p *protocol) succeed(id string, res []byte) { p.done(adapters.Outcome{ID: id, Result: res}) }
 
 func (p *protocol) emit(d adapters.Draft) {
 	switch d.Event.(type) {
 	case contract.TurnStart, contract.TurnEnd:
+		p.sayTurn()
 		p.loose = false
 	case contract.Service, contract.AgentConfigurationChanged:
 	default:
+		p.sayTurn()
 		p.loose = p.loose || !p.turn.open
 	}
 	p.step.Emit = append(p.step.Emit, d)
 }
 
+func (p *protocol) live(d adapters.Delta) {
+	p.sayTurn()
+	p.step.Live = append(p.step.Live, d)
+}
+
 // write sends a line to the server.
 func (p *protocol) write(line []byte) {
-	if !p.gone {
+	if !p.gone && (p.tui == nil || !p.tui.down) {
 		p.step.Write = append(p.step.Write, line)
 	}
 }
@@ -220,6 +238,10 @@ func (p *protocol) line(data []byte) error {
 	if err != nil {
 		return err
 	}
+	return p.message(m)
+}
+
+func (p *protocol) message(m jsonrpc.Message) error {
 	switch m.Kind {
 	case jsonrpc.Response:
 		return p.response(m)

@@ -21,6 +21,8 @@ type request struct{ got func(reply) }
 type reply struct {
 	result rawjson.Value
 	err    *wireError
+	// broken says that the connection broke before an answer came.
+	broken bool
 }
 
 // request sends a request; got is called once, also when no answer comes.
@@ -29,6 +31,10 @@ func (p *protocol) request(method string, params []byte, got func(reply)) {
 }
 
 func (p *protocol) requestBy(deadline time.Time, method string, params []byte, got func(reply)) {
+	if p.tui != nil && p.tui.down {
+		got(brokenReply())
+		return
+	}
 	id := p.requests.Add(method, deadline, &request{got})
 	p.write(requestLine(id, method, params))
 }

@@ -22,6 +22,9 @@ func (p *protocol) notification(method string, params rawjson.Value) error {
 	if th == nil && method == "turn/started" {
 		th = p.adopt(params)
 	}
+	if th == nil && p.tui != nil && p.elsewhere(id, method, params) {
+		return nil
+	}
 	if !known(method) {
 		return fmt.Errorf("notification %q: want one of the documented ones", method)
 	}
@@ -60,6 +63,9 @@ func (p *protocol) threadNotification(th *thread, method string, params rawjson.
 			p.diff = turnDiff{turn, params.Get("diff").Text()}
 		}
 	case "rawResponseItem/completed":
+		if p.tui != nil {
+			p.settledByOutput(th, params.Get("item"))
+		}
 		p.rawItem(th, turn, params.Get("item"))
 	case "serverRequest/resolved":
 		p.resolved(params)
@@ -85,6 +91,9 @@ func (p *protocol) threadNotification(th *thread, method string, params rawjson.
 func (p *protocol) threadNotice(th *thread, method string, params rawjson.Value) {
 	switch method {
 	case "thread/closed":
+		if p.tui != nil && th == p.root {
+			return // the screen left it, and comes back with resume
+		}
 		if th != p.root {
 			p.childStopped(th)
 			return
@@ -170,6 +179,9 @@ func global(method string) bool {
 func (p *protocol) globalNotification(method string, params rawjson.Value) {
 	if id := params.Get("threadId").Text(); id != "" && p.root.id != "" && p.threadOf(id) == nil {
 		return
+	}
+	if p.tui != nil && p.tui.again && (method == "configWarning" || method == "deprecationNotice") {
+		return // it is told on each connection
 	}
 	switch method {
 	case "warning":

@@ -64,14 +64,21 @@ func (p *protocol) submitOpen(c adapters.Open) error {
 		return errors.New("codex: a second Open: want one")
 	}
 	p.open = opening{id: c.ID, sent: true}
+	p.initialize(p.initialized)
+	return nil
+}
+
+// initialize introduces us to the server, once for each connection.
+func (p *protocol) initialize(got func(reply)) {
 	client := new(object).str("name", orElse(p.info.Client.Name, "agenthost")).str("title", orElse(p.info.Client.Title, "agenthost")).
 		str("version", orElse(p.info.Client.Version, "0"))
 	can := new(object).flag("experimentalApi", true).flag("requestAttestation", false)
 	params := new(object).raw("clientInfo", client.value()).raw("capabilities", can.value())
 	// The host bounds the start; a slow machine is no failure of the protocol.
-	p.requestBy(time.Time{}, "initialize", params.value(), p.initialized)
-	return nil
+	p.requestBy(time.Time{}, "initialize", params.value(), got)
 }
+
+func initializedLine() []byte { return new(object).str("method", "initialized").line() }
 
 func (p *protocol) initialized(r reply) {
 	if r.err != nil {
@@ -80,7 +87,7 @@ func (p *protocol) initialized(r reply) {
 	}
 	f := p.learn()
 	f.AgentName, f.AgentVersion = "Codex", versionOf(r.result.Get("userAgent").Text())
-	p.write(new(object).str("method", "initialized").line())
+	p.write(initializedLine())
 	if p.info.Options.Continue {
 		params := new(object).raw("cwd", quote(p.info.Dir)).num("limit", 1).str("sortKey", "updated_at").value()
 		p.requestBy(time.Time{}, "thread/list", params, p.newest)
@@ -126,6 +133,12 @@ func (p *protocol) openThread(resume string) {
 	params.str("cwd", p.info.Dir).text("model", o.Model).str("approvalPolicy", p.approvalPolicy(p.facts.mode)).
 		str("approvalsReviewer", "user").str("sandbox", startReadOnly).raw("config", p.config()).
 		text("developerInstructions", o.SystemPrompt)
+	if p.tui != nil {
+		p.tui.fresh = method == "thread/start"
+	}
+	if p.tui != nil && method == "thread/resume" {
+		params.raw("initialTurnsPage", newestTurn())
+	}
 	p.requestBy(time.Time{}, method, params.value(), p.threadOpened)
 }
 
@@ -171,6 +184,15 @@ func (p *protocol) threadOpened(r reply) {
 	f.NativeSession, f.Model, f.Mode, f.Thinking = id, p.facts.model, string(p.facts.mode), p.facts.effort
 	f.Title = r.result.Get("thread", "name").Text()
 	f.Modes = modes(p.info.Options.AllowBypass)
+	if p.tui != nil {
+		p.furnishScreen(r)
+		return
+	}
+	p.opened(r)
+}
+
+// opened ends the handshake: the thread takes prompts.
+func (p *protocol) opened(r reply) {
 	p.open.over, p.open.ok = true, true
 	p.succeed(p.open.id, nil)
 	if r.result.Get("thread", "status", "type").Text() == "active" {

@@ -36,6 +36,13 @@ type turn struct {
 	review string
 	// said are the ids of the messages that were told in it.
 	said map[string]bool
+	// unsaid says that its start is held back until it is known who asked for it, or
+	// until sayBy. prompts are the commands and Keys that it will name.
+	unsaid  bool
+	sayBy   time.Time
+	prompts []string
+	// compacts says that the conversation is being compacted in it.
+	compacts bool
 }
 
 // is reports whether an id is the turn's.
@@ -66,8 +73,9 @@ func (p *protocol) turnStarted(th *thread, t rawjson.Value) {
 	}
 	var taken []*input
 	for _, in := range p.inputs {
-		// A prompt whose answer is still to come is part of whatever runs now.
-		if in.sent && (in.turn == id || in.turn == "") {
+		// A prompt whose answer is still to come is part of whatever runs now; beside a
+		// screen others start turns too, and the answer tells.
+		if in.sent && (in.turn == id || in.turn == "" && p.tui == nil) {
 			taken = append(taken, in)
 		}
 	}
@@ -89,6 +97,20 @@ func (p *protocol) openTurn(id string, inputs []*input) {
 		}
 		ids = append(ids, in.id)
 	}
+	if p.tui != nil && len(ids) == 0 {
+		p.turn.unsaid, p.turn.sayBy = true, p.now.Add(typedWait)
+		return
+	}
+	p.startTurn(ids, loose)
+	if p.abortNext {
+		// Stop was pressed before the turn began.
+		p.abortNext = false
+		p.interruptTurn()
+	}
+}
+
+// startTurn emits the start of the open turn.
+func (p *protocol) startTurn(ids []string, loose bool) {
 	work := loose && len(ids) > 0
 	if work {
 		// The stamper's turn for work in the background ends here.
@@ -97,11 +119,6 @@ func (p *protocol) openTurn(id string, inputs []*input) {
 	p.emit(adapters.Draft{Event: contract.TurnStart{}, Prompts: ids})
 	if work {
 		p.reask()
-	}
-	if p.abortNext {
-		// Stop was pressed before the turn began.
-		p.abortNext = false
-		p.interruptTurn()
 	}
 }
 
@@ -128,6 +145,9 @@ func (p *protocol) turnCompleted(th *thread, t rawjson.Value) {
 	end := p.turnEnd(status, t.Get("error"))
 	aborted := p.turn.aborted || p.turn.gaveUp
 	left := p.runningCommands()
+	if p.tui != nil && status == "interrupted" && !aborted {
+		p.stoppedThere()
+	}
 	p.closeTurn(end)
 	if aborted {
 		p.endCommands(left)

@@ -54,7 +54,7 @@ func (codexWire) Grease() [][]byte {
 
 // Types implements Wire.
 func (codexWire) Types(f adapters.Frame) []string {
-	if f.Source != adapters.Stdout {
+	if f.Source != adapters.Stdout && f.Source != adapters.Socket {
 		return nil
 	}
 	msg, err := jsonrpc.Parse(f.Data)
