@@ -1,5 +1,6 @@
-// Package codex runs Codex over its own app-server on stdio, the way its
-// editor extensions do: no terminal, no third-party bridge.
+// Package codex runs Codex over its own app-server, the way its editor extensions
+// do: headless on stdio, or on a socket beside Codex's own screen, which is then one
+// more client of the same server.
 //
 // # What it speaks
 //
@@ -27,14 +28,27 @@
 //   - Commands that an abort left running are ended.
 //   - Every request has a time-out, and an endless reconnect an end.
 //
+// Beside the screen, too (files terminal*.go):
+//
+//   - What is typed there begins or joins a turn like what comes from elsewhere: one
+//     turn-start for each, and the first message is seen.
+//   - The first answer to an ask counts, whoever gave it. Of one given at the screen
+//     the server tells no more than that; how it was decided is told when it shows.
+//   - Nothing is answered on behalf of the person at the screen: what is not about the
+//     session's turn is left to it.
+//   - A prompt from elsewhere asks as the session's mode says, whatever was chosen at
+//     the screen.
+//   - The session goes where the person goes: to a conversation that is begun, resumed
+//     or branched off there, with the session's mode.
+//   - A connection that breaks loses nothing and doubles nothing, within twenty turns.
+//
 // # Non-goals
 //
-// The terminal interface of Codex, its session files, exec --json, the server's
-// sockets.
+// What the screen shows, Codex's session files, exec --json, servers of others.
 //
 // # Testing
 //
 // go test ./adapters/codex replays the recordings of testdata against goldens
 // (-update rewrites them), the cases of the bug log, and fuzzes with properties.
-// e2e/codex_test.go drives the real CLI.
+// e2e/codex_test.go drives the real CLI, e2e/terminal_codex_test.go with its screen.
 package codex
