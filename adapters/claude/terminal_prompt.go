@@ -31,6 +31,8 @@ type text struct {
 	// typed is when its Enter was pressed last, zero before; tries how often.
 	typed time.Time
 	tries int
+	// lent says that a person's half line was taken away for it, to be put back.
+	lent bool
 	// sent says that the CLI took it: its hook came. The file tells what became of it.
 	sent bool
 }
@@ -138,7 +140,17 @@ func (t *terminal) press(keys string) {
 	}
 }
 
+// The keys of the CLI's input line that take a line away and put it back.
 const (
+	keyEnd  = "\x05"
+	keyKill = "\x15"
+	keyYank = "\x19"
+)
+
+const (
+	// lineTaken is how long a person's half line keeps others from typing. Then it is
+	// taken away for a moment.
+	lineTaken = 30 * time.Second
 	// takenPatience is how long the CLI may take to say that it took a text. Then
 	// Enter is pressed again.
 	takenPatience = 5 * time.Second
@@ -177,6 +189,10 @@ func (t *terminal) pump() {
 func (t *terminal) type_(k *text) {
 	why, until := t.obstacle(k)
 	if why == "" {
+		if t.watch.seen && !t.watch.free() {
+			k.lent = true
+			t.press(keyEnd + keyKill)
+		}
 		t.press(keystrokes(k.text))
 		t.press("\r")
 		k.typed, k.tries = t.now, 1
@@ -212,8 +228,13 @@ func (t *terminal) obstacle(k *text) (string, time.Time) {
 		return "a turn runs in the agent's terminal", time.Time{}
 	case !t.watch.seen && t.now.Before(t.born.Add(drawPatience)):
 		return "the agent has not drawn its screen yet", t.born.Add(drawPatience)
+	case t.watch.seen && t.watch.halfLine():
+		// A person may be thinking about it.
+		if due := t.watch.since.Add(lineTaken); t.now.Before(due) {
+			return "the agent's input line holds a text that was not sent", due
+		}
 	case t.watch.seen && !t.watch.free():
-		return "the agent's input line holds a text that was not sent, or a dialog is open", time.Time{}
+		return "a dialog of the agent is open in its terminal", time.Time{}
 	}
 	if until, unsettled := t.unsettled(); unsettled {
 		return "a tool is about to run", until
@@ -272,13 +293,27 @@ func (t *terminal) promptHook(v rawjson.Value) {
 		return
 	}
 	if !t.turn.open {
-		t.ends.submitted = said
+		t.ends.submitted, t.ends.submittedAt = said, t.now
 	}
 	if y := &t.typed; y.typing() {
 		if k := y.queue[0]; strings.HasSuffix(squash(said), squash(k.text)) {
 			k.sent, k.typed = true, t.now
+			if k.lent {
+				t.press(keyYank)
+			}
 		}
 	}
+}
+
+// blocked takes that a hook of the user's refused a prompt. The CLI has put it back
+// into its input line, where it would stand in the way of the next.
+func (t *terminal) blocked(why string) {
+	t.ends.submitted = ""
+	if len(t.typed.queue) == 0 || !t.typed.queue[0].sent || t.turn.open {
+		return
+	}
+	t.press(keyKill)
+	t.failText(t.typed.queue[0], why)
 }
 
 // pressed is told that a text of ours was taken up.

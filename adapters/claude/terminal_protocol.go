@@ -133,6 +133,9 @@ func (t *terminal) Exit(now time.Time, s adapters.ExitStatus) adapters.Step {
 		t.endOwn(a)
 	}
 	t.asks, t.hooks.waiting = nil, nil
+	for _, id := range t.crew.ids {
+		t.linkAnyhow(t.crew.known(id))
+	}
 	t.releaseMain()
 	if t.turn.open {
 		t.closeTurn(t.exitTurn(s, cause))

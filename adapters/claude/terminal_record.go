@@ -104,8 +104,11 @@ func (t *terminal) userRecord(v rawjson.Value) error {
 		t.shellOutput(text)
 	case strings.HasPrefix(text, "<command-name>"), strings.HasPrefix(text, "<command-message>"):
 		t.slashCommand(v, text)
-	case strings.HasPrefix(text, "<local-command-"), strings.HasPrefix(text, "<system-reminder>"), strings.TrimSpace(text) == "" && !pictures(content):
-		// What a command of the CLI printed on its screen, and context.
+	case strings.HasPrefix(text, "<local-command-"):
+		// What a command of the CLI printed: it was no prompt.
+		t.ends.candidate = ""
+	case strings.HasPrefix(text, "<system-reminder>"), strings.TrimSpace(text) == "" && !pictures(content):
+		// Context.
 	case v.Get("origin", "kind").Text() == "human", v.Get("promptSource").Text() != "", !v.Get("origin").Given() && v.Get("rowSource").Text() == "":
 		t.promptRecord(v, text)
 	default:
@@ -156,14 +159,21 @@ func (t *terminal) systemRecord(v rawjson.Value) error {
 		if t.turn.open {
 			t.endTurn(t.completed())
 		}
+	case "local_command":
+		t.ends.candidate = ""
 	case "compact_boundary":
 		t.compactBoundary(native(v))
 	case "api_error":
 		t.apiErrorRetry(v)
-	case "informational", "model_refusal_fallback", "model_refusal_no_fallback":
+	case "informational":
+		t.systemNotice(native(v))
+		if v.Get("promptSubmitEnding").Given() {
+			t.blocked(v.Get("content").Text())
+		}
+	case "model_refusal_fallback", "model_refusal_no_fallback":
 		t.systemNotice(native(v))
 	default:
-		// Summaries of hooks, local commands, measures: the screen's own.
+		// Summaries of hooks, measures: the screen's own.
 	}
 	return nil
 }

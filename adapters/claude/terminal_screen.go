@@ -3,6 +3,7 @@ package claude
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
@@ -11,6 +12,8 @@ import (
 // display is what the screen showed last when it rested.
 type display struct {
 	seen bool
+	// since is when it came to look so.
+	since time.Time
 	adapters.Screen
 	// gate is the question that stands in the way of the session, nil for none.
 	gate *gate
@@ -23,7 +26,7 @@ func (t *terminal) screen(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("screen of %d bytes: %w", len(data), err)
 	}
-	t.watch.seen, t.watch.Screen = true, s
+	t.watch.seen, t.watch.since, t.watch.Screen = true, t.now, s
 	g := gateOn(s)
 	if g != nil && (t.watch.gate == nil || t.watch.gate.text != g.text) {
 		t.notice(contract.ServiceNotice, g.code, g.text)
@@ -40,12 +43,16 @@ const promptMark = "❯"
 
 // free reports whether the input line is shown, empty and has the cursor. What the
 // CLI proposes in grey stands behind the cursor.
-func (d *display) free() bool {
-	if d.Y < 0 || d.Y >= len(d.Lines) || !strings.HasPrefix(d.Lines[d.Y], promptMark) || d.X != 2 {
-		return false
-	}
-	// The line stands between two rules; that of a list of choices does not.
-	return d.Y > 0 && ruled(d.Lines[d.Y-1]) && d.Y+1 < len(d.Lines) && ruled(d.Lines[d.Y+1])
+func (d *display) free() bool { return d.input() && d.X == 2 }
+
+// halfLine reports whether the input line is shown with one line that was not sent.
+func (d *display) halfLine() bool { return d.input() && d.X > 2 }
+
+// input reports whether the cursor is in the input line. It stands between two rules;
+// that of a list of choices does not.
+func (d *display) input() bool {
+	return d.Y > 0 && d.Y+1 < len(d.Lines) && strings.HasPrefix(d.Lines[d.Y], promptMark) &&
+		ruled(d.Lines[d.Y-1]) && ruled(d.Lines[d.Y+1])
 }
 
 func ruled(line string) bool { return strings.HasPrefix(line, "────") }

@@ -403,6 +403,34 @@ func TestTerminalLostEnter(t *testing.T) {
 	}
 }
 
+// A half line that nobody touches for a while is taken away for a prompt, and put
+// back when that was taken.
+func TestTerminalLendsTheLine(t *testing.T) {
+	c := started(t)
+	c.screen("❯ half a li", 11)
+	c.submit(adapters.Prompt{ID: "p1", Text: "hello"})
+	c.wait(31 * time.Second)
+	if got, want := c.typed(), "\x05\x15"+pasted("hello"); got != want {
+		t.Fatalf("typed %q, want %q", got, want)
+	}
+	c.hook("UserPromptSubmit", `"prompt":"hello"`)
+	if got := c.typed(); !strings.HasSuffix(got, "\x19") {
+		t.Errorf("typed %q, want the line put back", got)
+	}
+}
+
+// A prompt that a hook of the user's refuses fails with the reason.
+func TestTerminalBlockedPrompt(t *testing.T) {
+	c := started(t)
+	c.submit(adapters.Prompt{ID: "p1", Text: "hello"})
+	c.hook("UserPromptSubmit", `"prompt":"hello"`)
+	c.line(`"type":"system","subtype":"informational","level":"warning","content":"blocked by hook: no way","promptSubmitEnding":{"ending":{"kind":"blocked_by_hook"}}`)
+	ends := said[contract.TurnEnd](c)
+	if len(ends) != 1 || ends[0].Error == nil || ends[0].Error.Message != "blocked by hook: no way" {
+		t.Errorf("turn-ends %+v, want one that failed with the hook's reason", ends)
+	}
+}
+
 // A person's half line that stood before what was pasted is part of the prompt.
 func TestTerminalHalfLine(t *testing.T) {
 	c := started(t)

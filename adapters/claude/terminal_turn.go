@@ -23,6 +23,7 @@ type ending struct {
 	// submitted is the prompt of a hook that the file has not told yet, early that of
 	// the open turn if it was opened by its hook.
 	submitted, early string
+	submittedAt      time.Time
 	// used is the usage of each API message by its id.
 	used map[string]contract.Usage
 	// escapes counts how often the key that stops the turn was pressed.
@@ -34,6 +35,10 @@ type ending struct {
 // endPatience is how long after its Stop hook a turn may go without the record of
 // its end. When it is hit the turn ends without.
 const endPatience = 5 * time.Second
+
+// submittedFor is how long a prompt's hook counts while the file does not tell the
+// prompt. One that a hook of the user's refused never comes up.
+const submittedFor = 10 * time.Second
 
 // The alarms, each at most once at a time.
 const (
@@ -78,7 +83,7 @@ func (t *terminal) enter() {
 	switch e := &t.ends; {
 	case e.candidate != "":
 		t.openLocal(e.candidate)
-	case e.submitted != "":
+	case e.submitted != "" && t.now.Before(e.submittedAt.Add(submittedFor)):
 		// The file stays behind its hooks.
 		text := e.submitted
 		t.openPrompt(text)
