@@ -77,6 +77,8 @@ type item struct {
 	wide string
 	// implied are uses of other tools that it amounts to, for forbidding.
 	implied []item
+	// governors are elements of place that an allow rule has to spell.
+	governors []string
 	// why says why it must not be allowed, empty when it may.
 	why string
 }

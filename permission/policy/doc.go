@@ -27,6 +27,11 @@
 //     runs, unless the pattern spells that. env, xargs, timeout, bash -c and their
 //     kin are what they run.
 //   - Redirections are uses of the tools write and read.
+//   - Programs that ask a repository (git, gh, hg …) are allowed in the session's
+//     directory only: even git status runs what the settings of the repository around
+//     it say. Another directory has to stand in the pattern: git -C vendor/x status *.
+//   - No pattern with a wildcard covers a well-known program that changes a file which
+//     makes others run something (below).
 //
 // # Kinds read differently
 //
@@ -47,6 +52,11 @@
 // cannot be told, is asked: a glob that meets the pattern, words that are filled in
 // when it runs, an argument of a program that nobody knows, a directory above a
 // pattern that has a place (not **/x), when all in it is worked on.
+//
+// No wildcard of an allow rule covers an element of a path that makes programs run
+// something, when the file is changed: .git, .gitattributes, .vscode, .npmrc, .envrc, an
+// agent's own settings and their like have to stand in the pattern, as in
+// edit(.git/hooks/**).
 //
 // # Guarantees
 //

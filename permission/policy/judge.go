@@ -264,16 +264,36 @@ func (p *Policy) judgeThing(it *item, a *Analysis) judgement {
 		why = fmt.Sprintf("%s may match, it cannot be told", implied)
 	}
 	if why == "" {
-		if r := p.thingRule(Allow, it, a); r != nil {
+		r, but := p.allowThing(it, a)
+		if r != nil {
 			j.verdict = Allow
 			j.allowed(it.text, r, "")
 			return j
 		}
-		why = "no rule allows it"
+		why = but
 	}
 	j.verdict = Ask
 	j.part(it.text, Ask, "", why)
 	return j
+}
+
+// allowThing is the rule that allows it, or why none does.
+func (p *Policy) allowThing(it *item, a *Analysis) (*Rule, string) {
+	if it.place != nil && changes(it.tool) {
+		it.governors = a.governors(it.place)
+	}
+	if r := p.thingRule(Allow, it, a); r != nil {
+		return r, ""
+	}
+	if len(it.governors) == 0 {
+		return nil, "no rule allows it"
+	}
+	element := it.governors[0]
+	it.governors = nil
+	if r := p.thingRule(Allow, it, a); r != nil {
+		return nil, fmt.Sprintf("%s would allow it, but * does not cover %s, which makes programs run something: a rule has to spell it", r, element)
+	}
+	return nil, "no rule allows it"
 }
 
 // thingRule is the first rule of a kind that matches it.
@@ -283,13 +303,13 @@ func (p *Policy) thingRule(kind Verdict, it *item, a *Analysis) *Rule {
 
 func (r *Rule) matchesThing(it *item, a *Analysis) bool {
 	if r.any {
-		return true
+		return r.Kind != Allow || len(it.governors) == 0
 	}
 	narrow := r.Kind == Allow
 	switch {
 	case it.place != nil:
 		for i := range r.paths {
-			if narrow && r.paths[i].allows(*it.place, a) || !narrow && r.paths[i].touches(*it.place, a) {
+			if narrow && r.paths[i].names(it.governors) && r.paths[i].allows(*it.place, a) || !narrow && r.paths[i].touches(*it.place, a) {
 				return true
 			}
 		}

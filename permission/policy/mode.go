@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/agenthost/agenthost/contract"
@@ -110,37 +109,9 @@ func (a *Analysis) editsBelow() bool {
 		return false
 	}
 	for i := range a.items {
-		pl := a.items[i].place
-		for _, list := range [][]string{pl.real, pl.lexical} {
-			for _, p := range list {
-				for _, dir := range []string{a.realCwd, a.req.Cwd} {
-					if rel, in := below(p, dir); in && governed(rel) {
-						return false
-					}
-				}
-			}
+		if len(a.governors(a.items[i].place)) > 0 {
+			return false
 		}
 	}
 	return true
-}
-
-// governed reports whether the file rel, seen from the session's directory, makes
-// some program run something.
-func governed(rel string) bool {
-	rel = fold(rel)
-	for _, seg := range strings.Split(rel, "/") {
-		switch seg {
-		case ".git", ".hg", ".svn", ".jj", ".claude", ".codex", ".gemini", ".qwen", ".opencode", ".agents", ".agenthost", ".cursor",
-			".vscode", ".zed", ".fleet", ".idea", ".husky", ".devcontainer", ".direnv", ".ssh", ".aws", ".gnupg", ".kube", ".docker",
-			".config", ".local", ".cargo", ".mvn", ".gradle", ".yarn", ".bundle":
-			return true
-		}
-	}
-	switch base := path.Base(rel); base {
-	case ".mcp.json", ".envrc", ".gitmodules", ".gitconfig", ".gitattributes", ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile",
-		".zshrc", ".zshenv", ".zprofile", ".zlogin", ".zlogout", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua", ".inputrc", ".gdbinit", ".lldbinit", ".bazelrc",
-		".npmrc", ".yarnrc", ".yarnrc.yml", ".pre-commit-config.yaml", "lefthook.yml", ".ripgreprc", ".curlrc", ".wgetrc", ".netrc", ".tool-versions", "mise.toml":
-		return true
-	}
-	return false
 }

@@ -23,7 +23,7 @@ func (p *commandPattern) allows(c *shell.Command, q *Analysis) bool {
 	if c.Exact != "" && !p.allLiteral() || c.Tail && !p.open {
 		return false
 	}
-	return p.allowsWords(c, q) && p.allowsHere(c, q)
+	return p.allowsWords(c, q) && p.allowsHere(c, q) && (p.allLiteral() || !q.governs(c))
 }
 
 func (p *commandPattern) allLiteral() bool {
@@ -170,6 +170,11 @@ func (p *commandPattern) allowsHere(c *shell.Command, q *Analysis) bool {
 	if q.went == wentNowhere || q.firstChdir(c) {
 		return true
 	}
+	asks := false
+	programs(c, func(name string) { asks = asks || asksRepository(name) })
+	if asks {
+		return false
+	}
 	for i := range p.words {
 		w := &p.words[i]
 		if w.lone {
@@ -180,6 +185,19 @@ func (p *commandPattern) allowsHere(c *shell.Command, q *Analysis) bool {
 		}
 	}
 	return q.went == wentBelow || c.Plain
+}
+
+// asksRepository reports whether even the harmless commands of a program run what the
+// settings of the repository say that they find around them: git status runs
+// core.fsmonitor, git diff the filters and drivers. Any directory may be a repository:
+// a bare one is made of plain files. People know the session's own, and an agent that
+// would change its settings has to ask for that.
+func asksRepository(program string) bool {
+	switch program {
+	case "git", "gh", "hub", "tig", "lazygit", "glab", "git-lfs", "hg", "jj", "sl", "svn", "bzr", "fossil", "pre-commit", "lefthook":
+		return true
+	}
+	return strings.HasPrefix(program, "git-")
 }
 
 func relative(s string) bool { return !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "~") }

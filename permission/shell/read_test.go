@@ -189,7 +189,7 @@ func TestRead(t *testing.T) {
 		{"python3", "python3 BLIND"},
 		{"python3 -V", "python3|-V"},
 		// Options that have to be spelled.
-		{"git -c a=b log --output=x -p", "git|!-c|a=b|log|!--output=x|-p"},
+		{"git -c a=b log --output=x -p", "git|!-c|!a=b|log|!--output=x|-p"},
 		{"git log -c", "git|log|-c"},
 		{"git config a b", "git|!config|a|b"},
 		{"git config --get a", "git|config|--get|a"},

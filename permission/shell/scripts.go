@@ -1,6 +1,9 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The checks of programs whose arguments are programs.
 
@@ -28,6 +31,14 @@ func markGitGlobal(words []Word) {
 	for i := range words[:end] {
 		if words[i].Spell == 0 {
 			words[i].Spell = t.spell(words[i].Text)
+		}
+		if i > 0 && slices.Contains(gitValued(), words[i-1].Text) {
+			// A setting may name a program, and the settings of another directory
+			// are not those that people know.
+			words[i].Spell = len(words[i].Text)
+			if words[i-1].Text == "-c" {
+				words[i].Spell = max(settingName(words[i].Text), 1)
+			}
 		}
 	}
 	if end < len(words) && words[end].Text == "config" {

@@ -354,6 +354,39 @@ func (r *reader) wrapped(cmd *Command, w wrapper) {
 	}
 	r.inner(cmd, at, assigns)
 	cmd.Transparent = transparent
+	if moves(cmd.Words[:at]) {
+		r.elsewhere()
+	}
+}
+
+// moves reports whether a wrapper, given by its words before the command, runs that in
+// another directory.
+func moves(words []Word) bool {
+	switch Program(words[0].Text) {
+	case "chroot", "direnv":
+		return true
+	case "sudo":
+		for _, w := range words[1:] {
+			if len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-' && strings.ContainsAny(w.Text, "DR") {
+				return true
+			}
+		}
+	}
+	for _, w := range words[1:] {
+		for _, o := range []string{"-C", "--cd", "--chdir", "--chroot", "--dir", "--project", "--work"} {
+			if strings.HasPrefix(w.Text, o) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// elsewhere notes that a command may run in another directory than the script.
+func (r *reader) elsewhere() {
+	if !r.muted {
+		r.script.Chdirs = append(r.script.Chdirs, Chdir{Dynamic: true})
+	}
 }
 
 func lookupOnly(word string) bool {

@@ -171,6 +171,9 @@ func (r *reader) env(cmd *Command) {
 	}
 	r.inner(cmd, i, assigns)
 	cmd.Transparent = clear
+	if moves(cmd.Words[:i]) {
+		r.elsewhere()
+	}
 }
 
 // xargs follows xargs [options] command, whose last words are not known.
@@ -247,6 +250,9 @@ func (r *reader) find(cmd *Command) {
 		}
 		if from == to {
 			continue
+		}
+		if strings.HasSuffix(cmd.Words[i].Text, "dir") {
+			r.elsewhere()
 		}
 		args := append([]Word(nil), cmd.Words[from:to]...)
 		for k := range args {
