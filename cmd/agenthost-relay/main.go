@@ -77,11 +77,7 @@ The first start makes DATA/operator.token, with which tokens are made:
 		SilenceUsage:  true,
 		Version:       version,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := serve(cmd.Context(), f, out, errOut)
-			for errors.Is(err, errAgain) && cmd.Context().Err() == nil {
-				err = serve(cmd.Context(), f, out, errOut)
-			}
-			return err
+			return again(cmd.Context(), func() error { return serve(cmd.Context(), f, out, errOut) })
 		},
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })

@@ -11,6 +11,35 @@ import (
 // errAgain asks for the relay to be started anew, in this process.
 var errAgain = errors.New("the store can be written to again")
 
+// Waits before it is started anew, when that did not help for long.
+const (
+	againWait    = 5 * time.Second
+	maxAgainWait = 5 * time.Minute
+	againWorked  = 10 * time.Minute
+)
+
+// again runs serve, anew as often as it asks for that: at once, but when that has not
+// helped later each time.
+func again(ctx context.Context, serve func() error) error {
+	wait := time.Duration(0)
+	for {
+		begin := time.Now()
+		err := serve()
+		if !errors.Is(err, errAgain) || ctx.Err() != nil {
+			return err
+		}
+		if time.Since(begin) > againWorked {
+			wait = 0
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil
+		}
+		wait = min(max(2*wait, againWait), maxAgainWait)
+	}
+}
+
 // storeEvery is how often the store is asked for its health.
 const storeEvery = 5 * time.Second
 

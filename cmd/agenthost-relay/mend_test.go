@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -43,6 +44,34 @@ func TestMendable(t *testing.T) {
 				t.Errorf("%s: opened anew for no reason", name)
 			}
 			cancel()
+		}
+	})
+}
+
+// It is started anew at once, then less and less often while that does not help.
+func TestAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		var at []time.Duration
+		over := errors.New("over")
+		err := again(t.Context(), func() error {
+			at = append(at, time.Since(start).Round(time.Second))
+			switch len(at) {
+			case 4:
+				time.Sleep(time.Hour) // this time it helped
+			case 6:
+				return over
+			}
+			return errAgain
+		})
+		want := []time.Duration{0, 0, 5 * time.Second, 15 * time.Second, time.Hour + 15*time.Second, time.Hour + 20*time.Second}
+		if !errors.Is(err, over) || !slices.Equal(at, want) {
+			t.Errorf("it began at %v and ended with %v, want %v", at, err, want)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		err = again(ctx, func() error { cancel(); return errAgain })
+		if !errors.Is(err, errAgain) {
+			t.Errorf("stopped while it starts anew: %v", err)
 		}
 	})
 }

@@ -54,6 +54,7 @@ func serve(ctx context.Context, f *flags, out, errOut io.Writer) error {
 		return err
 	}
 	defer ln.Close()
+	f.listen = ln.Addr().String() // when it starts anew, it is where it was
 
 	var gw *gateway.Gateway
 	opts := server.Options{Store: st, Version: version, Logger: log}
@@ -129,10 +130,7 @@ func connect(f *flags, log *slog.Logger) (nc *nats.Conn, health func() error, cl
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		if f.clusterL == "" {
-			health = e.Health // a node that catches up is no fault
-		}
-		return e.Conn(), health, e.Close, nil
+		return e.Conn(), e.Health, e.Close, nil
 	}
 	opts := []nats.Option{nats.Name("agenthost relay"), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(false)}
 	if f.natsCreds != "" {
@@ -148,12 +146,16 @@ func connect(f *flags, log *slog.Logger) (nc *nats.Conn, health func() error, cl
 // openWait is how long a cluster may take to have a leader.
 const openWait = time.Minute
 
+// openTry bounds one attempt: a request that came before there was a leader is never
+// answered.
+const openTry = 3 * time.Second
+
 // openStore opens the store, again and again while a cluster is coming up.
 func openStore(ctx context.Context, nc *nats.Conn, f *flags, log *slog.Logger) (*store.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, openWait)
 	defer cancel()
 	for {
-		try, done := context.WithTimeout(ctx, 10*time.Second)
+		try, done := context.WithTimeout(ctx, openTry)
 		st, err := store.Open(try, nc, store.Options{Replicas: f.replicas, MaxAge: f.age, MaxBytes: f.bytes, Logger: log})
 		done()
 		if err == nil {

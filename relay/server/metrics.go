@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,6 +47,19 @@ func (m *metrics) watch(load func() gateway.Load) {
 			func() float64 { return float64(load().Waiting) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "agenthost_relay_viewer_refused_total", Help: "What was refused to viewers because they had too much in memory."},
 			func() float64 { return float64(load().Refused) }))
+}
+
+// watchStore adds whether things can be stored.
+func (m *metrics) watchStore(ready func(context.Context) error, failures func() int) {
+	m.registry.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "agenthost_relay_ready", Help: "1 when everything can be stored, as /readyz has it."}, func() float64 {
+			if ready(context.Background()) != nil {
+				return 0
+			}
+			return 1
+		}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "agenthost_relay_store_failures_total", Help: "Writes to the store that failed."},
+			func() float64 { return float64(failures()) }))
 }
 
 func (m *metrics) handler() http.Handler {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -69,6 +70,7 @@ func New(o Options) *Server {
 	}
 	s := &Server{opt: o, log: o.Logger, mux: http.NewServeMux(), metrics: newMetrics(), pairing: attempts{burst: 5, every: 6 * time.Second}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.metrics.watchStore(s.isReady, o.Store.Failures)
 	guarded := func(h http.Handler) http.Handler { return h }
 	if o.Viewers != nil {
 		g := o.Viewers(s)
@@ -122,16 +124,30 @@ func (s *Server) enter() bool {
 	return !s.closed
 }
 
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
-	defer cancel()
-	err := s.opt.Store.Ready(ctx)
-	if err == nil && s.opt.Health != nil {
-		err = s.opt.Health()
+// readyTime bounds looking whether the store can be used.
+const readyTime = 3 * time.Second
+
+// isReady reports why nothing can be stored.
+func (s *Server) isReady(ctx context.Context) error {
+	if s.ctx.Err() != nil {
+		return errors.New("stopping")
 	}
-	if err != nil || s.ctx.Err() != nil {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	if err := s.opt.Store.Ready(ctx); err != nil {
+		return err
+	}
+	if s.opt.Health != nil {
+		return s.opt.Health()
+	}
+	return nil
+}
+
+// ready answers without a token, so it names no tenant.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	if err := s.isReady(r.Context()); err != nil {
 		s.log.Warn("not ready", "err", err)
-		http.Error(w, "not ready", http.StatusServiceUnavailable)
+		http.Error(w, "not ready: nothing, or not everything, can be stored; the log says why", http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = w.Write([]byte("ready\n"))

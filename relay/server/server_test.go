@@ -691,5 +691,10 @@ func TestNotReady(t *testing.T) {
 		if w.Code != c.want {
 			t.Errorf("%s, full %t: %d, want %d", c.path, c.full, w.Code, c.want)
 		}
+		w = httptest.NewRecorder()
+		srv.Metrics().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		if want := map[bool]string{false: "\nagenthost_relay_ready 1\n", true: "\nagenthost_relay_ready 0\n"}[c.full]; !strings.Contains(w.Body.String(), want) {
+			t.Errorf("full %t: the metrics have no %q", c.full, want)
+		}
 	}
 }

@@ -192,8 +192,13 @@ func (t *Tenant) Append(ctx context.Context, session string, pos wire.Position, 
 // the expected one.
 func isWrongSequence(err error) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence
+	return errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == codeWrongSequenceUnknown)
 }
+
+// codeWrongSequenceUnknown is the server's JSStreamWrongLastSequenceConstantErr: what a
+// cluster says when something else is under way, so that it cannot say which sequence
+// is the last.
+const codeWrongSequenceUnknown jetstream.ErrorCode = 10164
 
 // publish stores lines at l.next, in as many messages as they need. l.mu is held.
 func (t *Tenant) publish(ctx context.Context, session string, l *log, lines []jsontext.Value) error {
@@ -243,6 +248,7 @@ func (t *Tenant) publishParts(ctx context.Context, session string, l *log, line 
 func (t *Tenant) put(ctx context.Context, session string, l *log, m mark, body []byte) error {
 	ack, err := t.store.js.PublishMsg(ctx, &nats.Msg{Subject: t.subject(session), Header: m.header(), Data: body},
 		jetstream.WithExpectLastSequencePerSubject(l.seq))
+	t.store.wrote("env_"+t.name, err)
 	if err != nil {
 		return err
 	}

@@ -139,6 +139,7 @@ func (t *Tenant) PutSession(ctx context.Context, expect int64, s wire.Session) (
 	} else {
 		_, err = t.kv.Update(ctx, key, value, rev)
 	}
+	t.store.wrote("kv_"+t.name, err)
 	if errors.Is(err, jetstream.ErrKeyExists) || isWrongSequence(err) {
 		if current, _, err = t.session(ctx, s.ID); err != nil {
 			return 0, err

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -22,6 +23,8 @@ type Embedded struct {
 	server *server.Server
 	conn   *nats.Conn
 	lock   *os.File
+	// cluster says that it is a node of one.
+	cluster bool
 }
 
 // EmbeddedOptions say where it keeps its files, and with whom it makes a cluster.
@@ -101,7 +104,7 @@ func (o EmbeddedOptions) start() (*Embedded, error) {
 		s.Shutdown()
 		return nil, fmt.Errorf("connecting to the embedded server: %w", err)
 	}
-	return &Embedded{server: s, conn: nc}, nil
+	return &Embedded{server: s, conn: nc, cluster: o.ClusterListen != ""}, nil
 }
 
 func (o EmbeddedOptions) cluster(opts *server.Options) error {
@@ -142,8 +145,20 @@ func (e *Embedded) Conn() *nats.Conn { return e.conn }
 
 // Health reports what the server cannot do: a stream whose file could not be written
 // stays unwritable until the server starts again, also when the disk has room again.
+//
+// Of a node of a cluster it reports nothing else: a stream that has no leader yet, or
+// that catches up, is the cluster's to mend.
 func (e *Embedded) Health() error {
-	if h := e.server.Healthz(&server.HealthzOptions{}); h.StatusCode != 0 && h.StatusCode != http.StatusOK || h.Error != "" {
+	h := e.server.Healthz(&server.HealthzOptions{Details: true})
+	if !e.server.JetStreamEnabled() {
+		return errors.New("the store has stopped: the disk is full, as a rule")
+	}
+	for _, fault := range h.Errors {
+		if !e.cluster || strings.Contains(fault.Error, "write error") {
+			return fmt.Errorf("the store: %s %s", fault.Stream, fault.Error)
+		}
+	}
+	if !e.cluster && (h.StatusCode != 0 && h.StatusCode != http.StatusOK || h.Error != "") {
 		return fmt.Errorf("the store: %s", cmp.Or(h.Error, h.Status))
 	}
 	return nil

@@ -121,6 +121,9 @@ func (t *Tenant) AppendFile(ctx context.Context, ref string, offset int64, r io.
 		if n > 0 {
 			msg := &nats.Msg{Subject: t.fileSubject(ref), Header: mark{pos: u.Offset, count: int64(n), part: -1}.header(), Data: buf[:n]}
 			ack, err := t.store.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(seq))
+			if !isFull(err) { // of files, which is no fault
+				t.store.wrote("up_"+t.name, err)
+			}
 			if isWrongSequence(err) {
 				return u, wire.Errorf(wire.CodeConflict, "another upload of the same file is under way")
 			}

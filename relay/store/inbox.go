@@ -17,6 +17,9 @@ func (t *Tenant) Keep(ctx context.Context, host string, command []byte) error {
 		return wire.Errorf(wire.CodeInvalid, "host: bad id %q", host)
 	}
 	_, err := t.store.js.Publish(ctx, "in."+t.name+"."+host, command)
+	if !isFull(err) { // of messages, which is no fault
+		t.store.wrote("in_"+t.name, err)
+	}
 	if isFull(err) {
 		return wire.Errorf(wire.CodeTooLarge, "too much waits for absent hosts already")
 	}

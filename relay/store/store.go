@@ -54,8 +54,9 @@ type Store struct {
 	opt  Options
 	auth jetstream.KeyValue
 	// stop ends the tenants' watchers.
-	stop context.CancelFunc
-	ctx  context.Context
+	stop   context.CancelFunc
+	ctx    context.Context
+	faults faults
 
 	mu      sync.Mutex
 	tenants map[string]*Tenant // guarded by mu
@@ -91,14 +92,6 @@ func (s *Store) Close() {
 
 // Conn is the NATS connection, for messages that are not stored.
 func (s *Store) Conn() *nats.Conn { return s.nc }
-
-// Ready reports whether the store can be written to.
-func (s *Store) Ready(ctx context.Context) error {
-	if _, err := s.js.AccountInfo(ctx); err != nil {
-		return fmt.Errorf("JetStream does not answer: %w", err)
-	}
-	return nil
-}
 
 // ValidName reports whether name may name a tenant, a session, a host or a file: 1 to
 // 64 letters, digits, "-" and "_". Nothing else may become a part of a subject.
