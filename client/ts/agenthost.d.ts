@@ -918,6 +918,9 @@ export namespace wire {
     face?: "headless" | "terminal";
     cols?: number;
     rows?: number;
+    /** Term and ColorTerm are TERM and COLORTERM of the terminal that shows the screen from the start. */
+    term?: string;
+    colorTerm?: string;
   }
   /** StopParams end a session's agent; the session can be gone on with. */
   export interface StopParams {

@@ -58,6 +58,10 @@ type SpawnParams struct {
 	Face Face `json:"face,omitzero"`
 	Cols int  `json:"cols,omitzero"`
 	Rows int  `json:"rows,omitzero"`
+	// Term and ColorTerm are TERM and COLORTERM of the terminal that shows the screen
+	// from the start.
+	Term      string `json:"term,omitzero"`
+	ColorTerm string `json:"colorTerm,omitzero"`
 }
 
 // SessionResult answers what makes or changes a session.
