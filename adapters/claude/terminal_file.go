@@ -270,4 +270,11 @@ func (t *terminal) modeIs(mode string) {
 		role = contract.RoleAgent
 	}
 	t.setMode(role, mode)
+	for {
+		q := t.requests.take(func(q *pending) bool { return q.kind == waitMode+mode })
+		if q == nil {
+			return
+		}
+		t.succeed(q.owner, nil)
+	}
 }

@@ -101,16 +101,43 @@ func (t *terminal) open(c adapters.Open) error {
 	return nil
 }
 
-// configure refuses: no setting can be typed without opening a dialog that takes
-// the next keys for its own, and the mode goes round by a key.
+// elsewhere is why a setting is refused: none can be typed without opening a dialog
+// that takes the next keys for its own, and the mode goes round by a key.
+const elsewhere = "in its own terminal mode, model and effort are changed there (shift+tab, /model, /effort), or without its screen"
+
+// configure refuses, but a mode that the CLI is in or about to enter: the approval of
+// a plan changes it.
 func (t *terminal) configure(c adapters.Configure) error {
-	if c.Mode == "" && c.Model == "" && c.ThinkingLevel == "" && c.Sandbox == nil {
+	if c.Model != "" || c.ThinkingLevel != "" || c.Sandbox != nil {
+		return fmt.Errorf("claude: %s: %w", elsewhere, adapters.ErrUnsupported)
+	}
+	if c.Mode == "" {
 		t.succeed(c.ID, nil)
 		return nil
 	}
-	return fmt.Errorf("claude: in its own terminal mode, model and effort are changed there (shift+tab, /model, /effort), or without its screen: %w",
-		adapters.ErrUnsupported)
+	mode, err := permissionMode(string(c.Mode), t.info.Options.AllowBypass)
+	if err != nil {
+		return err
+	}
+	if mode == t.facts.mode {
+		t.succeed(c.ID, nil)
+		return nil
+	}
+	if !t.turn.open || !t.ends.planned {
+		return fmt.Errorf("claude: %s: %w", elsewhere, adapters.ErrUnsupported)
+	}
+	t.waitFor(c.ID, waitMode+mode, modePatience, func(reply) {
+		t.fail(c.ID, wireError{contract.CodeUnsupported, elsewhere})
+	})
+	return nil
 }
+
+// waitMode begins the kind of the wait for a mode.
+const waitMode = "mode "
+
+// modePatience is how long the CLI may take to change the mode when a plan was
+// approved.
+const modePatience = 3 * time.Second
 
 // op starts an operation: those that need no word of the CLI.
 func (t *terminal) op(c adapters.Op) error {
@@ -147,6 +174,11 @@ func (t *terminal) Exit(now time.Time, s adapters.ExitStatus) adapters.Step {
 	}
 	t.typed.queue = nil
 	t.flushLate()
+	for _, q := range t.requests.list {
+		if q.owner != "" {
+			q.got(reply{now: now, err: &cause})
+		}
+	}
 	t.requests.list = nil
 	return t.end()
 }
