@@ -108,6 +108,9 @@ func (p *protocol) asked(m jsonrpc.Message) error {
 		a.form = userForm(a.params)
 	}
 	c := p.askedCall(a)
+	if p.tui != nil {
+		p.askedAgain(a)
+	}
 	a.draft = p.askDraft(a, c)
 	p.asks = append(p.asks, a)
 	p.putAsk(a)

@@ -55,6 +55,13 @@ func (p *protocol) answeredThere(a *ask) {
 	p.tui.settling = append(p.tui.settling, settling{a, p.now.Add(settleWait)})
 }
 
+// askedAgain takes the next ask about a call: the one before was allowed.
+func (p *protocol) askedAgain(a *ask) {
+	for _, s := range p.takeSettling(func(s settling) bool { return s.ask.th == a.th && s.ask.call == a.call }) {
+		p.decide(s.ask, contract.AllowOnce, nil)
+	}
+}
+
 // takeSettling takes out the settling asks that match.
 func (p *protocol) takeSettling(match func(settling) bool) []settling {
 	var taken []settling

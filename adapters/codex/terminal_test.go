@@ -263,6 +263,11 @@ func TestAnsweredThere(t *testing.T) {
 			s.hear(`{"method":"rawResponseItem/completed","params":{"threadId":"thr-1","turnId":"t1","item":{"type":"function_call_output","call_id":"c1","output":"exec_command failed: rejected by user"}}}`)
 			s.completed("t1", "completed")
 		}, "answer:reject-once called end:completed"},
+		"allowed, and there is more to ask": {func(s *story) {
+			s.hear(`{"method":"item/commandExecution/requestApproval","id":8,"params":{"threadId":"thr-1","turnId":"t1","itemId":"c1","command":"make more"}}`)
+			s.submit(adapters.Answer{Ask: "8", Decision: contract.AllowOnce})
+			s.completed("t1", "completed")
+		}, "answer:allow-once ask called end:completed"},
 		"stopped": {func(s *story) { s.completed("t1", "interrupted") }, "answer:reject-once abort called end:cancelled"},
 		"never known": {func(s *story) {
 			s.completed("t1", "completed")
