@@ -197,14 +197,17 @@ func (d *Daemon) control(ctx context.Context, caller wire.Caller, p wire.Control
 	if err != nil {
 		return wire.SessionResult{}, err
 	}
-	e.use()
-	e.mu.Lock()
-	c := e.rec.Sum.Control
-	e.mu.Unlock()
-	if c != nil && c.ClientType == ev.ClientType && c.TokenID == ev.TokenID {
-		return e.seen(ctx), nil // it has it
+	if _, err := faceOf(p.Face); err != nil {
+		return wire.SessionResult{}, err
 	}
-	if err := e.write(ctx, user(id, ev)); err != nil {
+	e.use()
+	c, _ := e.holder()
+	if c == nil || c.ClientType != ev.ClientType || c.TokenID != ev.TokenID {
+		if err := e.write(ctx, user(id, ev)); err != nil {
+			return wire.SessionResult{}, err
+		}
+	}
+	if err := d.handOver(ctx, caller, e, p); err != nil {
 		return wire.SessionResult{}, err
 	}
 	return e.seen(ctx), nil

@@ -30,6 +30,8 @@ type Daemon struct {
 	files *fileStore
 	// slots bounds the agents that run at once: it holds a value for each.
 	slots chan struct{}
+	// waits bounds the calls of other machines that wait for a screen.
+	waits chan struct{}
 
 	// ctx ends with the daemon's own goroutines, which wg counts.
 	ctx    context.Context
@@ -61,6 +63,7 @@ func Open(cfg Config) (*Daemon, error) {
 	}
 	d := &Daemon{
 		cfg: cfg, log: cfg.Logger, lock: l, hub: newHub(), slots: make(chan struct{}, cfg.Limits.Sessions),
+		waits:    make(chan struct{}, remoteWaits),
 		sessions: map[string]*entry{},
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())

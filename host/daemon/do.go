@@ -49,6 +49,14 @@ func commandOf(method string) command {
 		return on((*Daemon).stop)
 	case wire.SessionRemove:
 		return on((*Daemon).remove)
+	case wire.TerminalRead:
+		return on((*Daemon).terminalRead)
+	case wire.TerminalSnapshot:
+		return on((*Daemon).terminalScreen)
+	case wire.TerminalInput:
+		return on((*Daemon).terminalInput)
+	case wire.TerminalResize:
+		return on((*Daemon).terminalResize)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/contract/session"
 	"github.com/agenthost/agenthost/host"
@@ -30,6 +31,8 @@ type entry struct {
 	sending chan struct{}
 	// poked holds a value when the session is to be looked at.
 	poked chan struct{}
+	// places are the viewers' before the agent's screen.
+	places attachments
 
 	mu sync.Mutex
 	// The rest is guarded by mu.
@@ -249,6 +252,8 @@ func (e *entry) describeLocked() wire.Session {
 	for _, c := range m.Facts.Commands {
 		s.Commands = append(s.Commands, wire.SlashCommand{Name: c.Name, Description: c.Description, Hint: c.Hint})
 	}
+	s.Face = wireFace(m.Face)
+	s.Screen = e.run != nil && e.run.Screen() != nil && m.Face == adapters.FaceTerminal
 	s.Capabilities, s.Missing = e.capabilitiesLocked()
 	return s
 }
@@ -314,7 +319,11 @@ func (e *entry) capabilitiesLocked() ([]session.Capability, map[session.Capabili
 		have[c] = true
 	}
 	missing := map[session.Capability]string{}
-	for _, claim := range e.run.Adapter().Describe().Claims {
+	d := e.run.Adapter().Describe()
+	if a, ok := e.run.Adapter().(adapters.TerminalAdapter); ok && e.meta.Face == adapters.FaceTerminal {
+		d = a.DescribeTerminal()
+	}
+	for _, claim := range d.Claims {
 		if !have[claim.Capability] {
 			missing[claim.Capability] = cmp.Or(claim.Reason, "the agent did not offer it")
 		}

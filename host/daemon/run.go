@@ -122,6 +122,7 @@ func (e *entry) request(caller wire.Caller, branch *host.Branch) Request {
 	if !req.Again {
 		return req
 	}
+	req.Spawn.Face = wireFace(e.meta.Face)
 	c := e.rec.Sum.Config
 	if c.Model != "" {
 		req.Spawn.Model = c.Model
@@ -293,6 +294,7 @@ func (e *entry) over(run *host.Session) {
 		e.state, e.rec.Failed = wire.StateFailed, &open.Cause
 	}
 	e.run, e.status = nil, host.Status{}
+	e.places.close()
 	e.moveLocked()
 	e.rec.Settled = run.Err() == nil
 	if !e.d.Closing() {

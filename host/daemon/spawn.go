@@ -66,6 +66,12 @@ func checkSpawn(caller wire.Caller, p wire.SpawnParams) error {
 	if len(p.Title) > maxTitle {
 		return wire.Errorf(wire.CodeTooLarge, "title: want at most %d bytes, got %d", maxTitle, len(p.Title))
 	}
+	if _, err := faceOf(p.Face); err != nil {
+		return err
+	}
+	if p.Cols < 0 || p.Rows < 0 || p.Cols > wire.TerminalCells || p.Rows > wire.TerminalCells {
+		return wire.Errorf(wire.CodeInvalid, "cols and rows: want 0 to %d, got %d and %d", wire.TerminalCells, p.Cols, p.Rows)
+	}
 	return mayBypass(caller, p.Mode)
 }
 
@@ -125,6 +131,7 @@ func (d *Daemon) begun(ctx context.Context, caller wire.Caller, id string, p wir
 	e.mu.Lock()
 	e.rec.Spawn, e.state = &p, wire.StateStarting
 	e.meta.Facts.NativeSession = p.Resume
+	e.meta.Face, _ = faceOf(p.Face) // it was checked
 	e.mu.Unlock()
 	e.publish()
 	if _, err := e.start(ctx, caller, b); err != nil {

@@ -37,7 +37,7 @@ const (
 
 func timeOf(method string) time.Duration {
 	switch method {
-	case wire.SessionSpawn, wire.SessionConfigure, wire.SessionOp, wire.SessionResume, wire.SessionStop:
+	case wire.SessionSpawn, wire.SessionConfigure, wire.SessionControl, wire.SessionOp, wire.SessionResume, wire.SessionStop:
 		return slowCallTime
 	}
 	return callTime
