@@ -22,9 +22,7 @@ const (
 	hookNotification = "Notification"
 	hookStop         = "Stop"
 	hookStopFailed   = "StopFailure"
-	hookAgentStart   = "SubagentStart"
 	hookAgentStop    = "SubagentStop"
-	hookCompact      = "PreCompact"
 )
 
 // hooks is what is known by hooks.
@@ -105,8 +103,8 @@ func (t *terminal) heard(name string, v rawjson.Value) error {
 		t.agentStopped(v.Get("agent_id").Text())
 	case hookNotification:
 		t.notification(v)
-	case hookAgentStart, hookCompact, "PostCompact", "PostToolBatch", "MessageDisplay":
-		// The file tells it.
+	case "SubagentStart", "PreCompact", "PostCompact", "PostToolBatch", "MessageDisplay":
+		// Not asked for: the file tells it.
 	default:
 		return fmt.Errorf("hook %q: want one that was asked for", name)
 	}

@@ -88,9 +88,9 @@ func checkTerminalArgs(args []string) error {
 	return nil
 }
 
-// hookEvents are the hooks that are asked for. A matcher is needed where an event
-// has one. PermissionRequest is held until somebody has decided; every other hook
-// is answered at once.
+// hookEvents are the hooks that are asked for: those that tell what the file does not,
+// or too late. (Of others people see that they ran, as of PreCompact.) A matcher is
+// needed where an event has one.
 func hookEvents() []hookEvent {
 	return []hookEvent{
 		{hookSessionStart, "", hookTimeout},
@@ -102,9 +102,7 @@ func hookEvents() []hookEvent {
 		{hookNotification, "", hookTimeout},
 		{hookStop, "", hookTimeout},
 		{hookStopFailed, "", hookTimeout},
-		{hookAgentStart, "", hookTimeout},
 		{hookAgentStop, "", hookTimeout},
-		{hookCompact, "", hookTimeout},
 		{hookSessionEnd, "", hookTimeout},
 	}
 }

@@ -228,6 +228,8 @@ func (t *terminal) obstacle(k *text) (string, time.Time) {
 		return "a turn runs in the agent's terminal", time.Time{}
 	case !t.watch.seen && t.now.Before(t.born.Add(drawPatience)):
 		return "the agent has not drawn its screen yet", t.born.Add(drawPatience)
+	case k.steer && t.turn.open && t.watch.asked:
+		// That was a dialog, which is closed. While a turn runs the screen may never rest.
 	case t.watch.seen && t.watch.halfLine():
 		// A person may be thinking about it.
 		if due := t.watch.since.Add(lineTaken); t.now.Before(due) {
@@ -288,7 +290,7 @@ func (t *terminal) failText(k *text, why string) {
 
 // promptHook takes a text that was sent at the terminal, by whomever.
 func (t *terminal) promptHook(v rawjson.Value) {
-	said := v.Get("prompt").Text()
+	said := unpaste(v.Get("prompt").Text())
 	if said == "" || strings.HasPrefix(said, "<task-notification>") {
 		return
 	}

@@ -15,6 +15,8 @@ type display struct {
 	// since is when it came to look so.
 	since time.Time
 	adapters.Screen
+	// asked says that a permission request was open then.
+	asked bool
 	// gate is the question that stands in the way of the session, nil for none.
 	gate *gate
 }
@@ -27,6 +29,7 @@ func (t *terminal) screen(data []byte) error {
 		return fmt.Errorf("screen of %d bytes: %w", len(data), err)
 	}
 	t.watch.seen, t.watch.since, t.watch.Screen = true, t.now, s
+	t.watch.asked = len(t.asks)+len(t.hooks.waiting) > 0
 	g := gateOn(s)
 	if g != nil && (t.watch.gate == nil || t.watch.gate.text != g.text) {
 		t.notice(contract.ServiceNotice, g.code, g.text)
