@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/agenthost/agenthost/internal/agentlab"
+)
+
+// pane is a program on a real terminal, with real keys: one in a tmux of the lab's own.
+type pane struct {
+	t      testing.TB
+	lab    *agentlab.Lab
+	socket string
+}
+
+// onTerminal starts a program on a terminal of the given size.
+func onTerminal(t testing.TB, lab *agentlab.Lab, cols, rows int, argv ...string) *pane {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed: there is no terminal to put the agent on")
+	}
+	p := &pane{t: t, lab: lab, socket: filepath.Join(filepath.Dir(lab.Home), "tmux")}
+	t.Cleanup(func() { _ = p.command("kill-server").Run() })
+	p.tmux(append([]string{
+		"start-server", ";", "set", "-g", "remain-on-exit", "on", ";", "set", "-g", "default-terminal", "xterm-256color", ";",
+		"set", "-g", "history-limit", "5000", ";", "set", "-s", "escape-time", "0", ";",
+		"new-session", "-d", "-s", "lab", "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows), "-c", lab.Dir, "--",
+	}, argv...)...)
+	return p
+}
+
+func (p *pane) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("tmux", append([]string{"-S", p.socket, "-f", os.DevNull, "-u"}, args...)...)
+	cmd.Env = environ(p.lab)
+	return cmd
+}
+
+// tmux runs a command of tmux that must succeed, and returns what it prints.
+func (p *pane) tmux(args ...string) string {
+	p.t.Helper()
+	out, err := p.command(args...).CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("tmux %.200q: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// keys presses keys, by tmux's names: Enter, Escape, BTab, C-c.
+func (p *pane) keys(names ...string) {
+	p.t.Helper()
+	p.tmux(append([]string{"send-keys", "-t", "lab"}, names...)...)
+}
+
+// typed types a text, and waits until its end is on the screen.
+func (p *pane) typed(text string) {
+	p.t.Helper()
+	p.tmux("send-keys", "-t", "lab", "-l", "--", text)
+	words := strings.Fields(text)
+	p.shows(words[len(words)-1])
+}
+
+// enter types a line and its Enter.
+func (p *pane) enter(text string) {
+	p.t.Helper()
+	p.typed(text)
+	p.keys("Enter")
+}
+
+// screen is what is on the screen now.
+func (p *pane) screen() string {
+	p.t.Helper()
+	return p.tmux("capture-pane", "-p", "-t", "lab")
+}
+
+// shows waits until the screen has a text.
+func (p *pane) shows(text string) {
+	p.t.Helper()
+	p.until("the screen with "+strconv.Quote(text), func(screen string) bool { return strings.Contains(screen, text) })
+}
+
+// loses waits until the screen does not have a text.
+func (p *pane) loses(text string) {
+	p.t.Helper()
+	p.until("the screen without "+strconv.Quote(text), func(screen string) bool { return !strings.Contains(screen, text) })
+}
+
+func (p *pane) until(what string, ok func(screen string) bool) {
+	p.t.Helper()
+	shown := ""
+	defer func() {
+		if p.t.Failed() {
+			p.t.Logf("the screen was\n%s", shown)
+		}
+	}()
+	deadline(p.t, what, func() bool {
+		shown = p.screen()
+		return ok(shown)
+	})
+}
+
+func (p *pane) resize(cols, rows int) {
+	p.t.Helper()
+	p.tmux("resize-window", "-t", "lab", "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows))
+}
+
+// show is a format of tmux's.
+func (p *pane) show(format string) string {
+	p.t.Helper()
+	return strings.TrimSpace(p.tmux("display-message", "-p", "-t", "lab", format))
+}
+
+// pid is the program's.
+func (p *pane) pid() int {
+	p.t.Helper()
+	n, err := strconv.Atoi(p.show("#{pane_pid}"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return n
+}
+
+// exit waits for the program's end and returns its status, -1 when a signal ended it.
+func (p *pane) exit() int {
+	p.t.Helper()
+	p.until("the program's end", func(string) bool { return p.show("#{pane_dead}") == "1" })
+	n, err := strconv.Atoi(p.show("#{pane_dead_status}"))
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// The terminal of these tests is one: keys arrive, the size is told, the end is seen.
+func TestPane(t *testing.T) {
+	p := onTerminal(t, agentlab.New(t), 60, 10, "sh", "-c", `stty size; read x; echo "got $x"; stty size; read y; clear; read z; exit 3`)
+	p.shows("10 60")
+	if p.pid() <= 0 {
+		t.Error("no process")
+	}
+	p.resize(70, 12)
+	p.enter("one two")
+	p.shows("got one two")
+	p.shows("12 70")
+	p.keys("Enter")
+	p.loses("got one two")
+	p.keys("Enter")
+	if got := p.exit(); got != 3 {
+		t.Errorf("exit = %d, want 3", got)
+	}
+}
