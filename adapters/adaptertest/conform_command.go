@@ -8,6 +8,7 @@ import (
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/adapters/replay"
+	"github.com/agenthost/agenthost/adapters/transcript"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/contract/session"
 )
@@ -153,7 +154,7 @@ func askFaults(s Suite, rec recording) []string {
 	}
 	for n := range len(rec.Records) + 1 {
 		p := upTo(s, rec, n)
-		if st := p.State(); st.Asks == 0 || st.Exited || n > 0 && rec.Records[n-1].Dir != "out" {
+		if st := p.State(); st.Asks == 0 || st.Exited || n > 0 && !heard(rec.Records[n-1]) {
 			continue
 		}
 		for _, ans := range answers {
@@ -172,4 +173,9 @@ func askFaults(s Suite, rec recording) []string {
 		}
 	}
 	return out
+}
+
+// heard reports whether a record is a frame that may have brought an ask.
+func heard(r transcript.Record) bool {
+	return r.Dir == transcript.Out || r.Dir == transcript.Hook || r.Dir == transcript.Log
 }
