@@ -78,6 +78,12 @@ func (m Machine) overlay(req adapters.LaunchRequest, l *adapters.Launch) error {
 		}
 		return nil
 	}
+	return m.systemFiles(req, l, func(system jsontext.Value) jsontext.Value { return merge(system, overrides(req.Options)) })
+}
+
+// systemFiles adds the settings files that stand in for the system's: what ours makes
+// of an administrator's, and our defaults beneath theirs.
+func (m Machine) systemFiles(req adapters.LaunchRequest, l *adapters.Launch, ours func(system jsontext.Value) jsontext.Value) error {
 	settingsPath, defaultsPath := m.systemPaths(req)
 	system, err := m.readSettings(settingsPath)
 	if err != nil {
@@ -87,11 +93,12 @@ func (m Machine) overlay(req adapters.LaunchRequest, l *adapters.Launch) error {
 	if err != nil {
 		return err
 	}
+	dir := filepath.Join(req.StateDir, "gemini")
 	for _, f := range []struct {
 		variable, name string
 		data           jsontext.Value
 	}{
-		{systemSettingsVar, "settings.json", merge(system, overrides(req.Options))},
+		{systemSettingsVar, "settings.json", ours(system)},
 		{systemDefaultsVar, "system-defaults.json", merge(softDefaults(req), defaults)},
 	} {
 		path := filepath.Join(dir, f.name)

@@ -1,0 +1,240 @@
+package gemini
+
+import (
+	"crypto/sha256"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/acp"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/internal/rawjson"
+)
+
+var _ adapters.TerminalAdapter = Adapter{}
+
+// DescribeTerminal implements adapters.TerminalAdapter.
+func (a Adapter) DescribeTerminal() adapters.Description {
+	d := a.Describe()
+	d.Command = []string{"gemini"}
+	d.Claims = terminalClaims()
+	return d
+}
+
+// terminalClaims say what Gemini CLI can do with its own screen, and why not.
+func terminalClaims() []adapters.Claim {
+	return []adapters.Claim{
+		{Capability: session.CapSteer, Reason: "what is typed while it works waits for the end of the turn"},
+		{Capability: session.CapQueue, Reason: "it puts everything that waits into one prompt; the host queues in its place"},
+		{Capability: session.CapRewind, Reason: "its /rewind is a menu, for the keys of a person"},
+		{Capability: session.CapFork, Reason: "it cannot branch off a session"},
+		{Capability: session.CapStash, Reason: "it has none"},
+		{Capability: session.CapDiff, Supported: true},
+		{Capability: session.CapReasoning, Supported: true, Reason: "whole thoughts, nothing while they are made"},
+	}
+}
+
+// NewTerminalProtocol implements adapters.TerminalAdapter.
+func (Adapter) NewTerminalProtocol(info adapters.TerminalInfo) adapters.Protocol {
+	return newTerminal(info)
+}
+
+// LaunchTerminal implements adapters.TerminalAdapter.
+func (a Adapter) LaunchTerminal(req adapters.TerminalRequest) (adapters.Launch, error) {
+	if err := terminalRefuses(req.Options); err != nil {
+		return adapters.Launch{}, err
+	}
+	argv := []string{"gemini"}
+	if req.Command != nil {
+		argv = slices.Clone(req.Command)
+	}
+	l := adapters.Launch{Pass: slices.Clone(spec().Pass), Screen: true}
+	l.Argv = append(slices.Concat(argv, terminalArgs(req.LaunchRequest)), req.Args...)
+	l.Env = append(l.Env, adapters.Pair{Name: "GEMINI_CLI_NO_RELAUNCH", Value: "1"})
+	tmp := filepath.Join(req.StateDir, "tmp")
+	l.Env = append(l.Env, adapters.Pair{Name: "TMPDIR", Value: tmp})
+	l.Files = append(l.Files, adapters.LaunchFile{
+		Path: filepath.Join(tmp, "README"), Data: []byte("Temporary files of one Gemini CLI session.\n"),
+	})
+	if req.Options.Settings["trust"] == "yes" {
+		l.Env = append(l.Env, adapters.Pair{Name: "GEMINI_CLI_TRUST_WORKSPACE", Value: "true"})
+	}
+	if chats := a.machine.chats(req.LaunchRequest); chats != "" {
+		l.Env = append(l.Env, adapters.Pair{Name: chatsVar, Value: chats})
+	}
+	dir := filepath.Join(req.StateDir, "gemini")
+	why := a.machine.Insecure(dir)
+	if why == "" {
+		err := a.machine.systemFiles(req.LaunchRequest, &l, func(system jsontext.Value) jsontext.Value {
+			return merge(system, terminalOverrides(req, rawjson.Value(system)))
+		})
+		return l, err
+	}
+	if len(req.Options.MCPServers) > 0 {
+		return adapters.Launch{}, fmt.Errorf("gemini takes MCP servers in its settings, and no settings of ours (%s): %w", why, adapters.ErrUnsupported)
+	}
+	l.Notices = append(l.Notices, "Gemini CLI takes hooks only from settings that are root's ("+why+"). "+
+		"Its permission requests are answered at its terminal alone, and turns end when its screen does.")
+	if req.Options.Resume != "" && !a.machine.keepsSessions(req.LaunchRequest) {
+		l.Notices = append(l.Notices, "Gemini CLI may delete a resumed session at its next start. "+
+			"To keep such sessions set general.sessionRetention.enabled to false in ~/.gemini/settings.json.")
+	}
+	return l, nil
+}
+
+// terminalRefuses says what of the options its screen has no place for.
+func terminalRefuses(o adapters.Options) error {
+	for _, x := range []struct {
+		name string
+		set  bool
+	}{
+		{"Thinking", o.Thinking != ""},
+		{"SystemPrompt", o.SystemPrompt != ""},
+		{"Fork", o.Fork != "" || o.ForkAt != ""},
+		{"MaxTurns", o.MaxTurns != 0},
+		{"BudgetUSD", o.BudgetUSD != 0},
+		{"AllowedTools", len(o.AllowedTools) > 0},
+		{"DisallowedTools", len(o.DisallowedTools) > 0},
+	} {
+		if x.set {
+			return fmt.Errorf("gemini with its own screen takes no option %s: %w", x.name, adapters.ErrUnsupported)
+		}
+	}
+	if o.Mode == string(contract.ModeBypassPermissions) && !o.AllowBypass {
+		return fmt.Errorf("mode %q needs the local opt-in", o.Mode)
+	}
+	if _, err := approvalMode(o.Mode); err != nil {
+		return err
+	}
+	if err := noSession(adapters.SessionInfo{Options: o}); err != nil && o.Resume != "" {
+		return errors.New(err.Message)
+	}
+	return nil
+}
+
+// approvalMode is a mode as the command line has it. Without one it is "default",
+// said aloud: the user's own settings may begin in a freer one.
+func approvalMode(mode string) (string, error) {
+	switch mode {
+	case "", "default":
+		return "default", nil
+	case string(contract.ModeAcceptEdits), "autoEdit", "auto_edit":
+		return "auto_edit", nil
+	case string(contract.ModePlan):
+		return "plan", nil
+	case string(contract.ModeBypassPermissions):
+		return "yolo", nil
+	}
+	return "", fmt.Errorf("gemini has no mode %q: %w", mode, adapters.ErrUnsupported)
+}
+
+// terminalArgs are the arguments of a start with its screen.
+func terminalArgs(req adapters.LaunchRequest) []string {
+	o := req.Options
+	mode, err := approvalMode(o.Mode)
+	if err != nil {
+		mode = "default" // refused before
+	}
+	args := []string{"--approval-mode", mode}
+	switch {
+	case o.Resume != "":
+		args = append(args, "--resume", o.Resume)
+	case o.Continue:
+		args = append(args, "--resume", "latest")
+	default:
+		args = append(args, "--session-id", ownSession(req.SessionID))
+	}
+	if o.Model != "" {
+		args = append(args, "--model", o.Model)
+	}
+	if o.Sandbox {
+		args = append(args, "--sandbox")
+	}
+	for _, dir := range o.Dirs {
+		args = append(args, "--include-directories", dir)
+	}
+	return args
+}
+
+// ownSession is a UUID that belongs to a session of the host, so that the name of
+// its chat file is known before it starts.
+func ownSession(id string) string {
+	sum := sha256.Sum256([]byte("agenthost gemini session " + id))
+	b := sum[:16]
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
+}
+
+// chatsVar tells the Protocol where to look for the chat file when no hook tells
+// it. Gemini CLI does not read it.
+const chatsVar = "AGENTHOST_GEMINI_CHATS"
+
+// chats is a pattern of the session's chat files, empty when it cannot be known: the
+// directory of a project is named in a file of Gemini CLI, once it ran there.
+func (m Machine) chats(req adapters.LaunchRequest) string {
+	o := req.Options
+	id := o.Resume
+	switch {
+	case o.Resume == "" && o.Continue, req.Getenv == nil:
+		return ""
+	case id == "":
+		id = ownSession(req.SessionID)
+	}
+	home := req.Getenv("GEMINI_CLI_HOME")
+	if home == "" {
+		home = req.Getenv("HOME")
+	}
+	if home == "" || len(id) < shortID {
+		return ""
+	}
+	var projects rawjson.Value
+	if data, err := m.ReadFile(filepath.Join(home, ".gemini", "projects.json")); err == nil {
+		if v, err := rawjson.Parse(data); err == nil {
+			projects = v.Get("projects")
+		}
+	}
+	slug := slugFor(projects, req.Dir)
+	return filepath.Join(home, ".gemini", "tmp", slug, "chats", "session-*-"+id[:shortID]+".jsonl")
+}
+
+// shortID is how much of a session's id stands in the name of its chat file.
+const shortID = 8
+
+var notSlug = pattern(`[^a-z0-9]+`)
+
+// slugFor is the name of a project's directory: what the file says, else what Gemini
+// CLI is going to call it.
+func slugFor(projects rawjson.Value, dir string) string {
+	taken := map[string]bool{}
+	for project, v := range projects.Members() {
+		slug := v.Text()
+		if project == dir && slug != "" && slug == filepath.Base(slug) {
+			return slug
+		}
+		taken[slug] = true
+	}
+	slug := strings.Trim(notSlug().ReplaceAllString(strings.ToLower(filepath.Base(dir)), "-"), "-")
+	if slug == "" {
+		slug = "project"
+	}
+	name := slug
+	for n := 1; taken[name]; n++ {
+		name = slug + "-" + strconv.Itoa(n)
+	}
+	return name
+}
+
+// terminalSpec is Gemini CLI as the Protocol of its terminal speaks for it.
+func terminalSpec() acp.AgentSpec {
+	s := spec()
+	s.Hooks.Refuse, s.Hooks.LoadAt, s.Hooks.Launch = nil, nil, nil
+	s.Quirks.ReplaySettle = 0
+	s.Quirks.LaunchTakes = append(s.Quirks.LaunchTakes, "Sandbox")
+	return s
+}
