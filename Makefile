@@ -3,7 +3,7 @@ export GOTOOLCHAIN := auto
 GO      ?= go
 TOOL    := $(GO) tool -modfile=tools/go.mod
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS := -s -w -X main.version=$(VERSION)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X github.com/agenthost/agenthost/internal/early.Version=$(VERSION)
 CGO     := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
 AGENTS  := e2e/agents/node_modules/.package-lock.json
 

@@ -5,10 +5,15 @@
 // adapters.
 package main
 
-import "os"
+import (
+	"os"
 
-// version is set by the linker (see the Makefile).
-var version = "dev"
+	"github.com/agenthost/agenthost/internal/early"
+)
+
+// version is the one that the linker sets. Package early has answered already, and this
+// package is not there, when it is all that was asked.
+var version = early.Version
 
 func main() {
 	os.Exit(run(os.Args[1:], &streams{in: os.Stdin, out: os.Stdout, err: os.Stderr}))

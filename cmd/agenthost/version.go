@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/agenthost/agenthost/internal/early"
 )
 
 // versionInfo is what `agenthost version --json` prints.
@@ -36,7 +38,7 @@ func newVersion(io *streams) *cobra.Command {
 				}
 			}
 			if !asJSON {
-				_, err := fmt.Fprintf(io.out, "agenthost %s (%s, %s/%s)\n", v.Version, v.Go, v.OS, v.Arch)
+				_, err := fmt.Fprint(io.out, early.VersionLine())
 				return err
 			}
 			out, err := json.Marshal(v)

@@ -22,7 +22,7 @@
 //
 // # Start-up
 //
-// This is the only package with an init function. A shim needs next to nothing of
+// This is one of two packages with an init function (the other is internal/early). A shim needs next to nothing of
 // the program that it is started from, but pays for the initialisation of all its
 // packages if it becomes a shim in main (docs/decisions/004-start-up-cost.md has the
 // numbers). So it becomes one in init, and imports only what is initialised early: no
