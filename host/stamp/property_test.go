@@ -173,7 +173,8 @@ func draft(t *rapid.T) adapters.Draft {
 
 // step does one thing to the world and checks what can be said of it alone.
 func (w *world) step(t *rapid.T) {
-	w.now = w.now.Add(time.Duration(rapid.IntRange(-2000, 2000).Draw(t, "clock")) * time.Millisecond)
+	// Somebody sets the clock, by seconds or by hours.
+	w.now = w.now.Add(time.Duration(rapid.IntRange(-2000, 2000).Draw(t, "clock")) * rapid.SampledFrom([]time.Duration{time.Millisecond, 10 * time.Second}).Draw(t, "unit"))
 	switch rapid.IntRange(0, 9).Draw(t, "deed") {
 	case 0:
 		id := rapid.SampledFrom([]string{"", "", cuid(900_000), cuid(3), "00000000-0000-4000-8000-000000000001", strings.Repeat("i", 300)}).Draw(t, "id")

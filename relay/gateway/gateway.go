@@ -130,7 +130,7 @@ func (g *Gateway) principal(r *http.Request, need wire.Scope) (Principal, error)
 	if err != nil {
 		return p, err
 	}
-	if !p.Expires.IsZero() && !time.Now().Before(p.Expires) {
+	if !p.Expires.IsZero() && !g.opts.Now().Before(p.Expires) {
 		return p, wire.Errorf(wire.CodeUnauthorized, "the token has expired")
 	}
 	if err := scoped(p.Caller, need); err != nil {
@@ -196,20 +196,13 @@ func (g *Gateway) writeJSON(w http.ResponseWriter, status int, v any) {
 func (g *Gateway) life(r *http.Request, p Principal) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	undo := context.AfterFunc(g.stopping, func() { cancel(errStopping) })
-	var expiry *time.Timer
-	if !p.Expires.IsZero() {
-		expiry = time.AfterFunc(time.Until(p.Expires), func() { cancel(errExpired) })
-	}
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		g.recheck(ctx, r, cancel)
+		g.recheck(ctx, r, p.Expires, cancel)
 	}()
 	return ctx, func() {
 		undo()
-		if expiry != nil {
-			expiry.Stop()
-		}
 		cancel(context.Canceled)
 		<-watched
 	}
@@ -221,15 +214,24 @@ var (
 	errRevoked  = wire.Errorf(wire.CodeUnauthorized, "the token no longer counts")
 )
 
-// recheck looks at the token again from time to time, since it may be revoked. That
-// it cannot be looked at ends nothing.
-func (g *Gateway) recheck(ctx context.Context, r *http.Request, cancel context.CancelCauseFunc) {
-	tick := time.NewTicker(g.opts.Limits.Recheck)
-	defer tick.Stop()
+// recheck looks at the token again from time to time, since it may be revoked, and when
+// it should end. That it cannot be looked at ends nothing. The clock on the wall is asked
+// each time, since it may have been set.
+func (g *Gateway) recheck(ctx context.Context, r *http.Request, expires time.Time, cancel context.CancelCauseFunc) {
 	for {
+		wait := g.opts.Limits.Recheck
+		if !expires.IsZero() {
+			wait = min(wait, max(0, expires.Sub(g.opts.Now())))
+		}
+		late := time.NewTimer(wait)
 		select {
-		case <-tick.C:
+		case <-late.C:
 		case <-ctx.Done():
+			late.Stop()
+			return
+		}
+		if !expires.IsZero() && !g.opts.Now().Before(expires) {
+			cancel(errExpired)
 			return
 		}
 		if _, err := g.opts.Auth.Authenticate(r); err != nil && wire.AsError(err).Code == wire.CodeUnauthorized {

@@ -25,6 +25,9 @@ type Options struct {
 	// what was refused: "--allow-host".
 	HostSetting, OriginSetting string
 
+	// Now is the clock on the wall, by which tokens end; time.Now when nil.
+	Now func() time.Time
+
 	Limits Limits
 }
 
@@ -85,6 +88,9 @@ func (o Options) withDefaults() Options {
 		if *v <= 0 {
 			*v = d
 		}
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

@@ -113,7 +113,7 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (store.Token, new
 	}
 	want := store.Token{Tenant: p.Tenant, Scope: p.Scope, Name: p.Name}
 	if p.TTLMS > 0 {
-		want.Expires = time.Now().UnixMilli() + p.TTLMS
+		want.Expires = s.opt.Now().UnixMilli() + p.TTLMS
 	}
 	return want, p, nil
 }
@@ -155,7 +155,7 @@ func (s *Server) createPairing(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.log.Info("pairing code made", "tenant", want.Tenant, "scope", want.Scope)
-	s.answer(w, http.StatusCreated, map[string]any{"code": code, "expires": time.Now().Add(ttl).UnixMilli()})
+	s.answer(w, http.StatusCreated, map[string]any{"code": code, "expires": s.opt.Now().Add(ttl).UnixMilli()})
 }
 
 // pair gives a token for a code. It needs no token, so tries are limited.

@@ -112,7 +112,7 @@ func (h *hostConn) present(ctx context.Context) error {
 	h.mu.Lock()
 	host := h.host
 	h.mu.Unlock()
-	host.Online, host.LastSeen = true, time.Now().UnixMilli()
+	host.Online, host.LastSeen = true, h.s.opt.Now().UnixMilli()
 	return h.tenant.RenewHost(ctx, store.Connection{Host: host, ID: h.id})
 }
 
@@ -127,7 +127,7 @@ func (h *hostConn) leave() {
 	_ = sub.Unsubscribe() // only fails when the connection to NATS is gone
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := h.tenant.LeaveHost(ctx, host, h.id, time.Now().UnixMilli()); err != nil {
+	if err := h.tenant.LeaveHost(ctx, host, h.id, h.s.opt.Now().UnixMilli()); err != nil {
 		h.s.log.Warn("writing down that a host is gone", "tenant", h.tenant.Name(), "host", host, "err", err)
 	}
 }
@@ -191,7 +191,7 @@ func (h *hostConn) hello(ctx context.Context, params jsontext.Value) (any, error
 		return nil, fmt.Errorf("subscribing to commands: %w", err)
 	}
 	host := *p.Host
-	host.Online, host.LastSeen = true, time.Now().UnixMilli()
+	host.Online, host.LastSeen = true, h.s.opt.Now().UnixMilli()
 	before, had, err := h.tenant.HostOf(ctx, host.ID)
 	if err != nil {
 		_ = sub.Unsubscribe() // only fails when the connection to NATS is gone
@@ -211,7 +211,7 @@ func (h *hostConn) hello(ctx context.Context, params jsontext.Value) (any, error
 	welcome := wire.Welcome{
 		Protocol: wire.Protocol, Server: wire.Program{Name: "agenthost relay", Version: h.s.opt.Version},
 		Limits: wire.Limits{FrameBytes: 1 << 20, MessageBytes: 96 << 20, Inflight: inflight},
-		Scopes: []wire.Scope{wire.ScopeHost}, TokenID: h.token.ID, Time: time.Now().UnixMilli(),
+		Scopes: []wire.Scope{wire.ScopeHost}, TokenID: h.token.ID, Time: h.s.opt.Now().UnixMilli(),
 	}
 	return peer.Then(welcome, func() { go h.handKept() }), nil
 }

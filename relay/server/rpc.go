@@ -114,5 +114,5 @@ const (
 
 // online reports whether a host is there by the directory.
 func (s *Server) online(c store.Connection) bool {
-	return c.Host.Online && time.Since(time.UnixMilli(c.Host.LastSeen)) < absent
+	return c.Host.Online && time.Since(c.Seen) < absent
 }

@@ -34,6 +34,9 @@ type Options struct {
 	ClientIP func(*http.Request) string
 	// Health reports a store that cannot be used, for /readyz; nil asks the store alone.
 	Health func() error
+	// Now is the clock on the wall; time.Now when nil. Whether somebody is there hangs
+	// on no such clock.
+	Now func() time.Time
 	// Logger gets facts, never tokens, codes or envelopes. Nil is silent.
 	Logger *slog.Logger
 }
@@ -61,6 +64,9 @@ type Server struct {
 func New(o Options) *Server {
 	if o.MaxHosts == 0 {
 		o.MaxHosts = 1000
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -20,6 +21,9 @@ type Connection struct {
 	Host wire.Host `json:"host"`
 	// ID names the connection; commands for the host go to its subject.
 	ID string `json:"id,omitzero"`
+	// Seen is when this process last heard of it, by its own clock, which no setting of
+	// any clock on a wall changes. What it finds as it begins was heard of then.
+	Seen time.Time `json:"-"`
 }
 
 // directory is what this process has read of a tenant's bucket: it follows the bucket
@@ -96,6 +100,7 @@ func (d *directory) take(e jetstream.KeyValueEntry) {
 		if gone {
 			delete(d.hosts, id)
 		} else if json.Unmarshal(e.Value(), &c) == nil {
+			c.Seen = time.Now()
 			d.hosts[id] = c
 		}
 	}
@@ -286,6 +291,12 @@ func (t *Tenant) HostOf(ctx context.Context, id string) (Connection, bool, error
 	}
 	if err != nil {
 		return c, false, fmt.Errorf("reading host %s: %w", id, err)
+	}
+	c.Seen = time.Now() // unless the directory has it already
+	t.dir.mu.Lock()
+	defer t.dir.mu.Unlock()
+	if known := t.dir.hosts[id]; known.ID == c.ID && known.Host.LastSeen == c.Host.LastSeen {
+		c.Seen = known.Seen
 	}
 	return c, true, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -28,7 +27,7 @@ func (t *Tenant) ClaimHost(ctx context.Context, host string, k Token) error {
 	if !ValidName(host) {
 		return wire.Errorf(wire.CodeInvalid, "host: bad id %q", host)
 	}
-	value, err := wire.Marshal(owner{ID: k.ID, Name: k.Name, Hash: k.Hash, Since: time.Now().UnixMilli()})
+	value, err := wire.Marshal(owner{ID: k.ID, Name: k.Name, Hash: k.Hash, Since: t.store.opt.Now().UnixMilli()})
 	if err != nil {
 		return fmt.Errorf("encoding an owner: %w", err)
 	}

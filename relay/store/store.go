@@ -25,6 +25,8 @@ type Options struct {
 	FileAge   time.Duration
 	// InboxAge is how long messages for an absent host are kept, default 7 days.
 	InboxAge time.Duration
+	// Now is the clock on the wall, by which tokens and codes end; time.Now when nil.
+	Now func() time.Time
 	// Logger gets what went wrong. Nil is silent.
 	Logger *slog.Logger
 }
@@ -41,6 +43,9 @@ func (o *Options) defaults() {
 	set((*int64)(&o.InboxAge), int64(7*24*time.Hour))
 	if o.Replicas == 0 {
 		o.Replicas = 1
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -66,7 +66,7 @@ func (s *Store) CreateToken(ctx context.Context, k Token) (secret string, _ Toke
 		return "", Token{}, err
 	}
 	secret = secretPrefix + rand.Text()
-	k.ID, k.Created, k.Revoked = "tok_"+cuid2.Generate(), time.Now().UnixMilli(), 0
+	k.ID, k.Created, k.Revoked = "tok_"+cuid2.Generate(), s.opt.Now().UnixMilli(), 0
 	return secret, k, s.putToken(ctx, hashOf(secret), k)
 }
 
@@ -79,7 +79,7 @@ func (s *Store) EnsureToken(ctx context.Context, secret string, k Token) error {
 	if len(secret) < 20 {
 		return wire.Errorf(wire.CodeInvalid, "token: want at least 20 characters, got %d", len(secret))
 	}
-	k.ID, k.Created = "tok_"+cuid2.Generate(), time.Now().UnixMilli()
+	k.ID, k.Created = "tok_"+cuid2.Generate(), s.opt.Now().UnixMilli()
 	if err := s.putToken(ctx, hashOf(secret), k); !errors.Is(err, jetstream.ErrKeyExists) {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Store) TokenByHash(ctx context.Context, hash string) (Token, bool, erro
 		return Token{}, false, fmt.Errorf("reading a token: %w", err)
 	}
 	k.Hash = hash
-	return k, k.Counts(time.Now()), nil
+	return k, k.Counts(s.opt.Now()), nil
 }
 
 // Tokens lists a tenant's tokens, of all tenants when it is empty, the oldest first.
@@ -170,7 +170,7 @@ func (s *Store) RevokeToken(ctx context.Context, tenant, id string) error {
 		if k.Revoked != 0 {
 			return nil
 		}
-		k.Revoked = time.Now().UnixMilli()
+		k.Revoked = s.opt.Now().UnixMilli()
 		value, err := wire.Marshal(k)
 		if err != nil {
 			return fmt.Errorf("encoding a token: %w", err)
@@ -189,8 +189,12 @@ func (s *Store) RevokeToken(ctx context.Context, tenant, id string) error {
 // pairing is what a code stands for.
 type pairing struct {
 	Token   Token `json:"token"`
+	Made    int64 `json:"made"`    // Unix ms
 	Expires int64 `json:"expires"` // Unix ms
 }
+
+// clockSkew is how much the clocks of a relay's processes may differ.
+const clockSkew = time.Minute
 
 // codeAlphabet has no letters that are taken for others.
 const codeAlphabet = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
@@ -206,7 +210,8 @@ func (s *Store) NewCode(ctx context.Context, k Token, ttl time.Duration) (code s
 	for i, b := range raw {
 		raw[i] = codeAlphabet[int(b)%len(codeAlphabet)]
 	}
-	value, err := wire.Marshal(pairing{Token: k, Expires: time.Now().Add(ttl).UnixMilli()})
+	now := s.opt.Now()
+	value, err := wire.Marshal(pairing{Token: k, Made: now.UnixMilli(), Expires: now.Add(ttl).UnixMilli()})
 	if err != nil {
 		return "", wire.Errorf(wire.CodeInvalid, "name: want text, got %q", k.Name)
 	}
@@ -240,7 +245,9 @@ func (s *Store) RedeemCode(ctx context.Context, code, name string) (secret strin
 		}
 		return "", Token{}, fmt.Errorf("using up a pairing code: %w", err)
 	}
-	if time.Now().UnixMilli() >= p.Expires {
+	now := s.opt.Now()
+	// Before it was made: the clock was set back, and would let it live for longer.
+	if now.UnixMilli() >= p.Expires || now.Add(clockSkew).UnixMilli() < p.Made {
 		return "", Token{}, refused
 	}
 	if name != "" {
