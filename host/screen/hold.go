@@ -56,11 +56,15 @@ func (h *Hub) move() {
 // room waits until no hold is so far behind that n bytes more would overwrite what it
 // has not shown. It is called under mu, and lets go of it while it waits.
 func (h *Hub) room(s *shown, n int) {
-	began := time.Now()
+	var began time.Time
 	for h.source == s {
 		l := h.laggard(n)
 		if l == nil {
 			return
+		}
+		if began.IsZero() {
+			began = time.Now()
+			h.wake() // it may wait for more to come
 		}
 		waited := time.Since(began)
 		if l.since.After(began) {

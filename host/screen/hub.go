@@ -1,7 +1,6 @@
 package screen
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/host/screen/vt"
 )
 
@@ -52,7 +50,7 @@ type Source interface {
 type Options struct {
 	// Cols and Rows are the size to begin with.
 	Cols, Rows int
-	// Ring is how many bytes of the output are kept.
+	// Ring is how many bytes of the output are kept, 4 KiB at least.
 	Ring int
 	// Scrollback is how many lines that left the top of the screen are kept.
 	// Negative keeps none.
@@ -72,6 +70,7 @@ func (o Options) withDefaults() Options {
 	set(&o.Cols, DefaultCols)
 	set(&o.Rows, DefaultRows)
 	set(&o.Ring, DefaultRing)
+	o.Ring = max(o.Ring, 4*maxMarks)
 	if o.Scrollback == 0 {
 		o.Scrollback = DefaultScrollback
 	}
@@ -90,9 +89,13 @@ func (o Options) withDefaults() Options {
 type Hub struct {
 	o Options
 
-	mu      sync.Mutex
+	// drawing guards term. It is locked before mu.
+	drawing sync.Mutex
 	term    *vt.Terminal
+
+	mu      sync.Mutex
 	ring    ring
+	drawn   int64         // what is on term, an offset; set under both locks
 	epoch   int64         // where the present screen began
 	marks   []mark        // changes since, in order; what is before the ring's tail may be gone
 	base    status        // before the first of marks
@@ -102,6 +105,8 @@ type Hub struct {
 	holds   []*hold
 	moved   chan struct{} // closed when a hold moved; nil when nobody waits
 	console bool
+	late    late
+	lazy    lazy
 	rest    rest
 	closed  bool
 }
@@ -131,7 +136,7 @@ func New(o Options) *Hub {
 	now := status{cols: o.Cols, rows: o.Rows}
 	start := time.Now().UnixMicro() // see Offsets in the package's doc
 	return &Hub{
-		o: o, term: vt.New(o.Cols, o.Rows, o.Scrollback),
+		o: o, term: vt.New(o.Cols, o.Rows, o.Scrollback), drawn: start,
 		ring: newRing(o.Ring, start), epoch: start, base: now, now: now,
 	}
 }
@@ -141,43 +146,39 @@ func New(o Options) *Hub {
 // function that is returned waits until the new one was read to its end.
 func (h *Hub) Show(t Source) (wait func()) {
 	s := &shown{Source: t, ended: make(chan struct{})}
-	h.mu.Lock()
-	if !h.closed {
-		h.source = s
-		h.begin(true)
-		h.fit()
-		h.touched()
-	}
-	h.mu.Unlock()
+	h.begin(s, "")
 	go h.pump(s)
 	return func() { <-s.ended }
 }
 
 // Blank shows a text, of a session whose agent has no screen now. Lines end with "\n".
 func (h *Hub) Blank(text string) {
+	h.begin(nil, "\x1b[?25l"+strings.ReplaceAll(text, "\n", "\r\n"))
+}
+
+// begin starts an epoch: a screen with a text on it, and a source, nil for none.
+func (h *Hub) begin(s *shown, text string) {
+	h.drawing.Lock()
+	defer h.drawing.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
 		return
 	}
-	h.source = nil
-	h.begin(false)
-	_, _ = h.term.Write([]byte("\x1b[?25l" + strings.ReplaceAll(text, "\n", "\r\n")))
-	h.touched()
-}
-
-// begin starts an epoch: an empty screen. It is called under mu.
-func (h *Hub) begin(running bool) {
-	h.term = vt.New(h.now.cols, h.now.rows, h.o.Scrollback)
-	h.now.running = running
+	h.source = s
+	h.now.running = s != nil
 	h.ring.append([]byte{0}) // so that no reader is at its end
 	h.ring.clear()
-	h.epoch = h.ring.head
+	h.epoch, h.drawn = h.ring.head, h.ring.head
 	h.marks, h.base = nil, h.now
 	for _, l := range h.holds {
 		l.at = max(l.at, h.epoch) // what was before is not to be had any more
 	}
+	h.term = vt.New(h.now.cols, h.now.rows, h.o.Scrollback)
+	_, _ = h.term.Write([]byte(text))
+	h.fit()
 	h.wake()
+	h.touched()
 }
 
 // fit gives the source the screen's size. It is called under mu.
@@ -193,7 +194,7 @@ func (h *Hub) fit() {
 // pump reads a source to its end.
 func (h *Hub) pump(s *shown) {
 	defer close(s.ended)
-	buf := make([]byte, min(readSize, max(h.o.Ring/2, 1)))
+	buf := make([]byte, min(readSize, h.o.Ring/4))
 	for {
 		n, err := s.Read(buf)
 		if n > 0 {
@@ -206,23 +207,25 @@ func (h *Hub) pump(s *shown) {
 	}
 }
 
-// take puts what a source wrote into the ring and on the screen.
+// take puts what a source wrote into the ring, and has it drawn.
 func (h *Hub) take(s *shown, p []byte) {
+	if h.append(s, p) {
+		h.draw()
+	}
+}
+
+// append reports whether it is time to draw.
+func (h *Hub) append(s *shown, p []byte) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.room(s, len(p))
 	if h.source != s {
-		return // another one is shown, or none
+		return false // another one is shown, or none
 	}
 	h.ring.append(p)
-	h.wake()
-	_, _ = h.term.Write(p)
+	h.wakeFor(len(p))
 	h.touched()
-	if answers := h.term.Answers(); len(answers) > 0 && !h.console {
-		if _, err := s.Write(answers); err != nil {
-			h.o.Logger.Warn("the agent did not take its terminal's answers", "err", err)
-		}
-	}
+	return h.due()
 }
 
 // end tells that a source came to its end. What it showed stays.
@@ -252,14 +255,6 @@ func (h *Hub) mark() {
 	h.wake()
 }
 
-// wake has those read who wait. It is called under mu.
-func (h *Hub) wake() {
-	if h.changed != nil {
-		close(h.changed)
-		h.changed = nil
-	}
-}
-
 // Input types p, whole and in order. The error is ErrNoTerminal, ErrClosed or the
 // Source's.
 func (h *Hub) Input(p []byte) error {
@@ -280,48 +275,23 @@ func (h *Hub) Resize(cols, rows int) {
 	if cols <= 0 || rows <= 0 {
 		return
 	}
-	cols, rows = vt.Clamp(cols, rows)
+	if h.resize(vt.Clamp(cols, rows)) {
+		h.draw()
+	}
+}
+
+// resize reports whether it is time to draw.
+func (h *Hub) resize(cols, rows int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed || h.now.cols == cols && h.now.rows == rows {
-		return
+		return false
 	}
 	h.now.cols, h.now.rows = cols, rows
-	h.term.Resize(cols, rows)
 	h.mark()
 	h.fit()
 	h.touched()
-}
-
-// Snapshot is the screen as text.
-func (h *Hub) Snapshot() adapters.Screen {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.snapshot()
-}
-
-func (h *Hub) snapshot() adapters.Screen {
-	s := adapters.Screen{
-		Cols: h.now.cols, Rows: h.now.rows,
-		Alt: h.term.Alt(), Paste: h.term.Paste(), Title: h.term.Title(), Lines: h.term.Lines(),
-	}
-	s.X, s.Y = h.term.Cursor()
-	return s
-}
-
-// Repaint is what shows the screen on a terminal of its size, see vt.Terminal.Repaint.
-func (h *Hub) Repaint() []byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.term.Repaint()
-}
-
-// Scrollback are the lines that left the screen at its top, the oldest first, with
-// their colours and ends.
-func (h *Hub) Scrollback() []byte {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.term.Scrollback()
+	return h.due()
 }
 
 // Console says whether a person's terminal shows the output and answers the agent's
@@ -344,83 +314,8 @@ func (h *Hub) Close() {
 	h.closed = true
 	h.source = nil
 	h.rest.stop()
+	h.late.stop()
+	h.lazy.stop()
 	h.wake()
 	h.move()
-}
-
-// Chunk is a piece of what a viewer is to be shown.
-type Chunk struct {
-	// At is where to read on: the offset behind Data.
-	At int64
-	// Data is what the agent wrote, unchanged; with Reset it is a repaint. It may be
-	// empty.
-	Data []byte
-	// Reset says that Data takes the place of all that was shown.
-	Reset bool
-	// Cols and Rows are the size of the screen that Data is for, to be set before it
-	// is shown. Running says that the agent is there.
-	Cols, Rows int
-	Running    bool
-}
-
-// Read returns what came after an offset, of at most max bytes (0 or less: as much as
-// there is; a Reset may be longer). It blocks until something did, or ctx ends. A
-// negative offset, one that is too old, and one of another agent's screen give a Reset.
-// The error is the cause of ctx, or ErrClosed when all was read.
-func (h *Hub) Read(ctx context.Context, after int64, max int) (Chunk, error) {
-	for {
-		c, changed, err := h.read(after, max)
-		if changed == nil {
-			return c, err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return Chunk{}, context.Cause(ctx)
-		}
-	}
-}
-
-// read is Read that does not wait: changed is what to wait for, nil if there is
-// nothing to.
-func (h *Hub) read(after int64, limit int) (c Chunk, changed <-chan struct{}, err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch {
-	case after < max(h.epoch, h.ring.tail) || after > h.ring.head:
-		return Chunk{
-			At: h.ring.head, Data: h.term.Repaint(), Reset: true,
-			Cols: h.now.cols, Rows: h.now.rows, Running: h.now.running,
-		}, nil, nil
-	case after < h.ring.head:
-		return h.piece(after, limit), nil, nil
-	case h.closed:
-		return Chunk{}, nil, ErrClosed
-	}
-	if h.changed == nil {
-		h.changed = make(chan struct{})
-	}
-	return Chunk{}, h.changed, nil
-}
-
-// piece is what lies after an offset in the ring: changes, and bytes up to the next
-// change.
-func (h *Hub) piece(after int64, limit int) Chunk {
-	i, _ := slices.BinarySearchFunc(h.marks, after, func(m mark, at int64) int { return int(min(max(m.at-at, -1), 1)) })
-	now := h.base
-	if i > 0 {
-		now = h.marks[i-1].status
-	}
-	for ; i < len(h.marks) && h.marks[i].at == after; i++ {
-		now = h.marks[i].status
-		after++
-	}
-	end := h.ring.head
-	if i < len(h.marks) {
-		end = h.marks[i].at
-	}
-	if limit > 0 {
-		end = min(end, after+int64(limit))
-	}
-	return Chunk{At: end, Data: h.ring.copy(after, end), Cols: now.cols, Rows: now.rows, Running: now.running}
 }

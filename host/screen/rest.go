@@ -10,7 +10,7 @@ import (
 // rest finds out when the screen has come to rest. It is guarded by Hub.mu.
 type rest struct {
 	call  func(adapters.Screen) // nil for nobody
-	told  adapters.Screen       // at the last call
+	told  adapters.Screen       // at the last call; guarded by armed
 	moved time.Time             // when the screen was last written to
 	timer *time.Timer           // nil before the first
 	armed bool                  // the timer runs, or a call is under way
@@ -65,11 +65,13 @@ func (h *Hub) settle() {
 		h.arm(left)
 		return
 	}
-	if now := h.snapshot(); r.call != nil && !reflect.DeepEqual(now, r.told) {
-		r.told = now
-		call := r.call
+	if call := r.call; call != nil {
 		h.mu.Unlock()
-		call(now)
+		// Only this reads and sets told: one call at a time.
+		if now := h.Snapshot(); !reflect.DeepEqual(now, r.told) {
+			r.told = now
+			call(now)
+		}
 		h.mu.Lock()
 	}
 	r.armed = false

@@ -7,7 +7,9 @@ import (
 
 // control does a control character.
 func (t *Terminal) control(b byte) {
-	t.last = 0
+	if b != 0x1b { // what it begins may repeat
+		t.last = 0
+	}
 	switch b {
 	case '\b':
 		t.moveX(t.cursor.x - 1)

@@ -83,7 +83,7 @@ type parser struct {
 
 // Write takes what a program writes. It never fails.
 func (t *Terminal) Write(p []byte) (int, error) {
-	for rest := p; len(rest) > 0; {
+	for rest := p[t.flood(p):]; len(rest) > 0; {
 		if t.p.state == ground && t.p.runeSize == 0 {
 			if n := t.printable(rest); n > 0 {
 				t.printASCII(rest[:n])

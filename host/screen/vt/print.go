@@ -10,6 +10,16 @@ var drawing = [...]rune{
 	'⎺', '⎻', '─', '⎼', '⎽', '├', '┤', '┴', '┬', '│', '≤', '≥', 'π', '≠', '£', '·',
 }
 
+// characters are those of cells: a space is a blank. A table, since a branch for spaces
+// is one that nobody foresees.
+var characters = func() (c [0x80]rune) {
+	for b := range c {
+		c[b] = rune(b)
+	}
+	c[' '] = 0
+	return c
+}()
+
 // printASCII prints characters from 0x20 to 0x7e: nearly all there is, and so fast.
 func (t *Terminal) printASCII(p []byte) {
 	c := &t.cursor
@@ -24,12 +34,11 @@ func (t *Terminal) printASCII(p []byte) {
 		t.wrap()
 		row := t.on.rows[c.y]
 		n := min(len(p), t.cols-c.x)
-		for i, b := range p[:n] {
-			r := rune(b)
-			if b == ' ' {
-				r = 0
-			}
-			row[c.x+i] = cell{rune: r, style: c.pen}
+		blank := cell{style: c.pen}
+		into := row[c.x : c.x+n]
+		for i, b := range p[:len(into)] {
+			into[i] = blank
+			into[i].rune = characters[b&0x7f]
 		}
 		mend(row, c.x)
 		mend(row, c.x+n)
@@ -66,7 +75,7 @@ func (t *Terminal) advance(n int) {
 func (t *Terminal) print(r rune) {
 	c := &t.cursor
 	r = t.translate(r)
-	w := runeWidth(r)
+	w := t.widths.of(r)
 	if w == 0 {
 		t.combine(r)
 		return
@@ -87,7 +96,7 @@ func (t *Terminal) print(r rune) {
 	if r == ' ' {
 		r = 0
 	}
-	row[c.x] = cell{rune: r, style: c.pen}
+	row[c.x] = cell{rune: r, wide: w == 2, style: c.pen}
 	if w == 2 {
 		row[c.x+1] = cell{rune: tail, style: c.pen}
 	}

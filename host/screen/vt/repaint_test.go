@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -12,8 +13,12 @@ import (
 // state is all that Repaint promises, in a form to compare and to read.
 func (t *Terminal) state() string {
 	var b strings.Builder
+	pens := map[style]string{}
 	pen := func(s style) string {
-		return fmt.Sprintf("%x/%x/%x/%x/%q", s.fg, s.bg, s.under, s.attrs, t.links.strings[s.link])
+		if pens[s] == "" {
+			pens[s] = fmt.Sprintf("%x/%x/%x/%x/%q", s.fg, s.bg, s.under, s.attrs, t.links.strings[s.link])
+		}
+		return pens[s]
 	}
 	cur := func(name string, c cursor) {
 		fmt.Fprintf(&b, "%s %d,%d %s sets=%v gl=%d single=%d origin=%v\n", name, c.x, c.y, pen(c.pen), c.sets, c.gl, c.single, c.origin)
@@ -38,7 +43,7 @@ func (t *Terminal) state() string {
 		for y, row := range s.rows {
 			fmt.Fprintf(&b, "%3d ", y)
 			for _, c := range row {
-				fmt.Fprintf(&b, "[%q%q %s]", c.rune, t.marks.strings[c.marks], pen(c.style))
+				b.WriteString(strconv.QuoteRune(c.rune) + t.marks.strings[c.marks] + " " + pen(c.style) + " ")
 			}
 			b.WriteByte('\n')
 		}
@@ -85,8 +90,7 @@ func (t *Terminal) checkInvariants(tb testing.TB) {
 				tb.Fatalf("row %d has %d columns, want %d", y, len(row), t.cols)
 			}
 			for x := range row {
-				wide := wideAt(row[x])
-				if wide && (x+1 == len(row) || row[x+1].rune != tail) || row[x].rune == tail && (x == 0 || !wideAt(row[x-1])) {
+				if row[x].wide && (x+1 == len(row) || row[x+1].rune != tail) || row[x].rune == tail && (x == 0 || !row[x-1].wide) {
 					tb.Fatalf("half of a wide character at %d,%d", x, y)
 				}
 			}

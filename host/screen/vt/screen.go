@@ -12,6 +12,7 @@ import (
 type cell struct {
 	rune  rune   // 0 for a blank, tail for the right half of a wide character
 	marks uint16 // index in Terminal.marks: combining characters
+	wide  bool   // the next cell is its tail
 	style style
 }
 
@@ -63,19 +64,17 @@ func (s *screen) resize(cols, rows, up int) {
 // mend makes a blank of the half of a wide character whose other half, on the other
 // side of the border before x, was written over.
 func mend(row []cell, x int) {
-	if x > 0 && x <= len(row) && wideAt(row[x-1]) && (x == len(row) || row[x].rune != tail) {
+	if x > 0 && x <= len(row) && row[x-1].wide && (x == len(row) || row[x].rune != tail) {
 		row[x-1] = cell{style: row[x-1].style.erased()}
 	}
 	if x < len(row) && row[x].rune == tail {
-		if x == 0 || !wideAt(row[x-1]) {
+		if x == 0 || !row[x-1].wide {
 			row[x] = cell{style: row[x].style.erased()}
 		} else {
 			row[x].style = row[x-1].style // half of another one that met it
 		}
 	}
 }
-
-func wideAt(c cell) bool { return runeWidth(c.rune) == 2 }
 
 // runeWidth is how many columns a character takes, 0 for one that belongs to the one
 // before.
@@ -97,6 +96,24 @@ func runeWidth(r rune) int {
 	return 1
 }
 
+// widths remembers how wide characters are: a screen has few different ones that are not
+// ASCII.
+type widths [256]struct {
+	rune  rune
+	width int
+}
+
+func (w *widths) of(r rune) int {
+	if r < 0x300 {
+		return 1
+	}
+	known := &w[r%int32(len(w))]
+	if known.rune != r {
+		known.rune, known.width = r, runeWidth(r)
+	}
+	return known.width
+}
+
 // appendCell appends the character of a cell, nothing for a tail.
 func (t *Terminal) appendCell(b []byte, c cell) []byte {
 	switch c.rune {
@@ -110,9 +127,13 @@ func (t *Terminal) appendCell(b []byte, c cell) []byte {
 
 // fill erases columns of a row.
 func (t *Terminal) fill(row []cell, from, to int) {
-	blank := cell{style: t.cursor.pen.erased()}
-	for x := from; x < to; x++ {
-		row[x] = blank
+	if t.cursor.pen.bg == 0 {
+		clear(row[from:to])
+	} else {
+		blank := cell{style: t.cursor.pen.erased()}
+		for x := from; x < to; x++ {
+			row[x] = blank
+		}
 	}
 	mend(row, from)
 	mend(row, to)

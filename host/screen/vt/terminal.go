@@ -45,6 +45,8 @@ type Terminal struct {
 	links table // of hyperlinks: parameters;URL
 	marks table // of combining characters
 
+	widths widths
+
 	scrollback scrollback
 	answers    []byte
 }

@@ -1,0 +1,104 @@
+package vt
+
+import (
+	"encoding/json/v2"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// recording is what a real agent wrote to its terminal, in the pieces it came.
+type recording struct {
+	Cols, Rows int
+	Chunks     []string
+}
+
+func recordings(tb testing.TB) map[string]recording {
+	tb.Helper()
+	paths, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(paths) == 0 {
+		tb.Fatal("no recordings: ", err)
+	}
+	all := map[string]recording{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		var r recording
+		if err := json.Unmarshal(data, &r, json.MatchCaseInsensitiveNames(true)); err != nil {
+			tb.Fatalf("%s: %v", path, err)
+		}
+		all[strings.TrimSuffix(filepath.Base(path), ".json")] = r
+	}
+	return all
+}
+
+// TestRecordings: the repaint of real agents' screens after each piece that they wrote,
+// also what the next piece makes of it; and the fullest screen of each as golden file.
+func TestRecordings(t *testing.T) {
+	for name, r := range recordings(t) {
+		t.Run(name, func(t *testing.T) {
+			term := New(r.Cols, r.Rows, 100)
+			var before *Terminal // a repaint of what was before the piece
+			fullest := ""
+			for i, chunk := range r.Chunks {
+				_, _ = term.Write([]byte(chunk))
+				term.checkInvariants(t)
+				if before != nil {
+					_, _ = before.Write([]byte(chunk))
+					if d := difference(before.state(), term.state()); d != "" {
+						t.Fatalf("repainted before piece %d:\n%s", i, d)
+					}
+				}
+				before = New(r.Cols, r.Rows, 0)
+				_, _ = before.Write(term.Repaint())
+				before.titles = term.titles
+				if d := difference(before.state(), term.state()); d != "" {
+					t.Fatalf("repainted after piece %d:\n%s", i, d)
+				}
+				if text := strings.Join(term.Lines(), "\n") + "\n"; len(text) >= len(fullest) {
+					fullest = text
+				}
+			}
+			golden := "testdata/" + name + ".txt"
+			if *update {
+				if err := os.WriteFile(golden, []byte(fullest), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := difference(fullest, string(want)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// TestRecordingsInBytes: how what is written is cut makes no difference.
+func TestRecordingsInBytes(t *testing.T) {
+	for name, r := range recordings(t) {
+		whole, bytewise := New(r.Cols, r.Rows, 100), New(r.Cols, r.Rows, 100)
+		all := strings.Join(r.Chunks, "")
+		_, _ = whole.Write([]byte(all))
+		for i := range len(all) {
+			_, _ = bytewise.Write([]byte{all[i]})
+		}
+		if d := difference(bytewise.state(), whole.state()); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if string(bytewise.Answers()) != string(whole.Answers()) {
+			t.Errorf("%s: other answers", name)
+		}
+		if string(bytewise.Scrollback()) != string(whole.Scrollback()) {
+			t.Errorf("%s: another scrollback", name)
+		}
+	}
+}
