@@ -85,6 +85,8 @@ type SessionInfo struct {
 	ID string
 	// Dir is the working directory, absolute.
 	Dir string
+	// Face is the child's.
+	Face Face
 	// Client names us to the agent.
 	Client ClientInfo
 	// NativeOpened is when an agent last made or opened the native session of

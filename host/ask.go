@@ -235,13 +235,14 @@ func (s *Session) decide(ctx context.Context, in Input, r contract.PermissionRes
 	var taken bool
 	var open string
 	err := s.do(ctx, func() error {
+		if err := s.lately(r.Call); err != nil {
+			return err
+		}
 		taken = s.stamper.Took(env.ID)
 		for _, a := range s.asks {
 			open += fmt.Sprintf(" %q", a.call)
-			if a.call == r.Call {
-				about = a
-			}
 		}
+		about = s.askOf(r.Call)
 		if about != nil && !taken {
 			if env.ID == "" {
 				env.ID = s.cfg.NewID()

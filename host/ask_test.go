@@ -69,6 +69,12 @@ func (d *desk) Withdraw(id string, cause contract.Resolver) {
 	}
 }
 
+func (d *desk) Decided(id string, decision contract.Decision, by contract.DecisionBy) {
+	if settle := d.take(id); settle != nil {
+		settle(permission.Answer{Decision: decision, By: by})
+	}
+}
+
 func (d *desk) SetMode(_ string, mode contract.PermissionMode, _ contract.DecisionBy) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -34,6 +34,8 @@ type StartSpec struct {
 	MaxLine int
 	// StderrTail is how much of the end of its stderr is kept, in bytes.
 	StderrTail int
+	// Terminal is set for a child with a screen, nil for one with pipes.
+	Terminal *TerminalSpec
 	// StopGrace is how long a child may take after its input was closed, and
 	// again after SIGTERM.
 	StopGrace time.Duration
@@ -47,6 +49,9 @@ type Starter func(ctx context.Context, spec StartSpec) (Child, error)
 // closes it.
 func Processes(shim *proc.Shim) Starter {
 	return func(ctx context.Context, spec StartSpec) (Child, error) {
+		if spec.Terminal != nil {
+			return startTerminal(ctx, spec, shim)
+		}
 		c, err := proc.Start(ctx, proc.Spec{
 			Argv: spec.Argv, Env: spec.Env, Dir: spec.Dir, MaxLine: spec.MaxLine, StderrTail: spec.StderrTail,
 			InputGrace: spec.StopGrace, TermGrace: spec.StopGrace, Supervise: true, Shim: shim,
@@ -84,8 +89,11 @@ func (p *process) Write(b []byte) error          { return p.child.Write(b) }
 func (p *process) Stop(ctx context.Context)      { _ = p.child.Stop(ctx) }
 
 func (p *process) Exit() adapters.ExitStatus {
-	e := p.child.Exit()
-	s := adapters.ExitStatus{Code: e.Code, Stderr: p.child.StderrTail()}
+	return exitStatus(p.child.Exit(), p.child.StderrTail())
+}
+
+func exitStatus(e proc.Exit, stderr string) adapters.ExitStatus {
+	s := adapters.ExitStatus{Code: e.Code, Stderr: stderr}
 	if e.Signal != 0 {
 		s.Signal = proc.SignalName(e.Signal)
 	}

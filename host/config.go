@@ -31,6 +31,9 @@ type Config struct {
 	// Term and ColorTerm are TERM and COLORTERM of the person's terminal that shows
 	// the screen from the start; empty are those of a good one.
 	Term, ColorTerm string
+	// Hook are the words of the command that hooks of the agent run, which ends up in
+	// hook.Run. Nil is this program's, with "hook" behind it.
+	Hook []string
 	// Command replaces the agent's own command when not nil; Args follow it.
 	Command, Args []string
 	// Env is set in the child's environment, PassEnv are globs of further
@@ -85,6 +88,9 @@ type Mediator interface {
 	// SetMode changes the mode of a session. permission.ErrBypass refuses
 	// bypassPermissions without the local opt-in.
 	SetMode(session string, mode contract.PermissionMode, by contract.DecisionBy) error
+	// Decided closes an ask that was answered in the agent's own terminal. When it
+	// returns the ask is settled, by this answer or one that came first.
+	Decided(id string, d contract.Decision, by contract.DecisionBy)
 	// Mode is the mode that holds for a session; Permits says whether it may be
 	// switched to one, and audits a try that may not.
 	Mode(session string) contract.PermissionMode

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host/screen"
 )
 
@@ -41,7 +43,147 @@ func (e *HandOverError) Is(target error) bool { return target == ErrBusy }
 // *HandOverError; with force the turn is aborted first. A face that the adapter does not
 // have is ErrUnsupported. When ctx ends first the hand-over goes on.
 func (s *Session) SetFace(ctx context.Context, face adapters.Face, force bool) error {
-	return s.await(ctx, func(done func(error)) { done(s.mayHave(face)) })
+	return s.await(ctx, func(done func(error)) { s.handOver(face, force, done) })
+}
+
+// handOver is a hand-over to another face that is under way. Prompts wait for its end.
+type handOver struct {
+	from, to adapters.Face
+	// begun says that the former child was told to go.
+	begun bool
+	// failed is why the agent did not open its session in the new face; it is being
+	// started in the former one again.
+	failed *contract.Error
+	done   func(error)
+}
+
+func (s *Session) handOver(face adapters.Face, force bool, done func(error)) {
+	err := s.mayHave(face)
+	switch {
+	case err != nil:
+	case s.state == closing || s.state == over:
+		err = ErrStopping
+	case s.hand != nil:
+		err = &HandOverError{"it is being handed over already"}
+	case s.move != nil || s.state == replacing:
+		err = &HandOverError{"the agent is being started again"}
+	case s.meta.Face == face:
+		done(nil)
+		return
+	case s.state == opening && !force:
+		s.waitOutcome(openID, func(adapters.Outcome) {
+			s.followUp = append(s.followUp, func() { s.handOver(face, force, done) })
+		})
+		return
+	default:
+		s.quiet() // a turn of the agent's own that has come to rest
+		if why := s.underWay(); why != "" && !force {
+			err = &HandOverError{why}
+		}
+	}
+	if err != nil {
+		done(err)
+		return
+	}
+	s.hand = &handOver{from: s.meta.Face, to: face, done: done}
+	s.held++
+	if s.busy() && s.state == open && !s.gaveUp {
+		if err := s.abort(); err != nil {
+			s.log.Warn("aborting for a hand-over", "session", s.cfg.ID, "err", err)
+		}
+	}
+	s.goOver()
+}
+
+// underWay says what a hand-over would break off, empty when nothing.
+func (s *Session) underWay() string {
+	switch {
+	case len(s.asks) > 0:
+		return "a permission request is open"
+	case s.busy():
+		return "a turn runs"
+	case s.stamper.Subagents() > 0:
+		return "something works in the background"
+	case s.held > 0:
+		return "another change is under way"
+	}
+	return ""
+}
+
+// goOver ends the former child as soon as its turn has ended; exited starts the next.
+func (s *Session) goOver() {
+	if s.hand == nil || s.hand.begun || s.busy() && s.state == open && !s.gaveUp {
+		return
+	}
+	s.hand.begun = true
+	switch {
+	case s.state == down:
+		s.relaunch()
+	case s.gaveUp:
+		s.state = replacing // it is being stopped already
+	default:
+		s.replaceChild()
+	}
+}
+
+// changeFace takes the face of the next child of a hand-over, with what holds now: the mode
+// that the agent went into by itself, too, since nobody took it back.
+func (s *Session) changeFace() {
+	h := s.hand
+	if h == nil {
+		return
+	}
+	s.meta.Face = h.to
+	if h.failed != nil {
+		s.meta.Face = h.from
+	}
+	if s.cfg.Mediator != nil {
+		s.cfg.Options.Mode = modeNow(s.cfg.Options.Mode, s.cfg.Mediator.Mode(s.cfg.ID))
+	}
+	s.saveMeta()
+}
+
+// modeNow is the mode that the next child is to be in: the one that holds. chosen may be
+// one of the agent's own, which counts as the default one.
+func modeNow(chosen string, holds contract.PermissionMode) string {
+	switch {
+	case holds != "" && holds != contract.ModeDefault:
+		return string(holds)
+	case slices.Contains([]contract.PermissionMode{contract.ModePlan, contract.ModeAcceptEdits, contract.ModeBypassPermissions}, contract.PermissionMode(chosen)):
+		return string(contract.ModeDefault)
+	}
+	return chosen
+}
+
+// faceFailed notes that the agent did not open its session in the new face. It reports
+// whether it is to be started in the former one.
+func (s *Session) faceFailed(cause *contract.Error) bool {
+	if s.hand == nil || s.hand.failed != nil {
+		return false
+	}
+	s.hand.failed = cause
+	return true
+}
+
+// handedOver ends the hand-over under way, if there is one.
+func (s *Session) handedOver() {
+	h := s.hand
+	if h == nil {
+		return
+	}
+	s.hand = nil
+	s.held--
+	if h.failed != nil {
+		s.service(contract.ServiceError, h.failed.Code, "The session could not be handed over and is as it was: "+h.failed.Message)
+		h.done(fmt.Errorf("handing over: %s", h.failed.Message))
+		return
+	}
+	where := "without the agent's own screen"
+	if h.to == adapters.FaceTerminal {
+		where = "in the agent's own terminal"
+	}
+	s.service(contract.ServiceNotice, "", "The session goes on "+where+".")
+	h.done(nil)
 }
 
 // mayHave is nil when the adapter has a face.

@@ -196,6 +196,7 @@ type fakeChild struct {
 	full error
 	once sync.Once
 	exit adapters.ExitStatus
+	gone chan struct{} // closed by die
 }
 
 func (c *fakeChild) Frames() <-chan adapters.Frame { return c.frames }
@@ -226,6 +227,7 @@ func (c *fakeChild) Exit() adapters.ExitStatus { return c.exit }
 func (c *fakeChild) die(s adapters.ExitStatus) {
 	c.once.Do(func() {
 		c.exit = s
+		close(c.gone)
 		close(c.frames)
 	})
 }
@@ -266,14 +268,14 @@ type stage struct {
 }
 
 // newStage starts a session. configure may change its Config.
-func newStage(t *testing.T, a fakeAdapter, configure func(*Config)) (*stage, *fakeChild) {
+func newStage(t *testing.T, a adapters.Adapter, configure func(*Config)) (*stage, *fakeChild) {
 	t.Helper()
 	st := &stage{t: t, children: make(chan *fakeChild, 8)}
 	cfg := Config{
 		Dir: t.TempDir(), StateDir: t.TempDir(), Adapter: a,
 		Resolve: func(command, _ string) (string, error) { return "/bin/" + command, nil },
 		Start: func(_ context.Context, spec StartSpec) (Child, error) {
-			c := &fakeChild{t: t, frames: make(chan adapters.Frame), wrote: make(chan string, 64)}
+			c := &fakeChild{t: t, frames: make(chan adapters.Frame), wrote: make(chan string, 64), gone: make(chan struct{})}
 			st.argv = append(st.argv, spec.Argv)
 			st.children <- c
 			return c, nil
@@ -293,7 +295,7 @@ func newStage(t *testing.T, a fakeAdapter, configure func(*Config)) (*stage, *fa
 }
 
 // opened starts a session whose handshake is over.
-func opened(t *testing.T, a fakeAdapter, configure func(*Config)) (*stage, *fakeChild) {
+func opened(t *testing.T, a adapters.Adapter, configure func(*Config)) (*stage, *fakeChild) {
 	t.Helper()
 	st, c := newStage(t, a, configure)
 	c.say("opened native-1")

@@ -26,15 +26,35 @@ const (
 	goodbyeWait = time.Second
 )
 
-// launch starts the agent's process and submits Open.
+// launch starts the agent's process, in the session's face, and submits Open.
 func (s *Session) launch(ctx context.Context) error {
-	l, err := s.cfg.Adapter.Launch(adapters.LaunchRequest{
-		Command: s.cfg.Command, Args: s.cfg.Args, Dir: s.cfg.Dir, StateDir: filepath.Join(s.dir, "agent"),
-		SessionID: s.cfg.ID, Getenv: s.getenv, Options: s.cfg.Options,
-	})
+	if err := s.claimNative(s.cfg.Options.Resume); err != nil {
+		return err
+	}
+	if s.meta.Face == adapters.FaceTerminal {
+		return s.launchTerminal(ctx)
+	}
+	l, err := s.cfg.Adapter.Launch(s.launchRequest())
 	if err != nil {
 		return err
 	}
+	if s.screen != nil {
+		s.screen.Blank("This session runs without the agent's own screen.\r\n")
+	}
+	return s.startChild(ctx, l, nil, func(info adapters.SessionInfo, _ []string) adapters.Protocol {
+		return s.cfg.Adapter.NewProtocol(info)
+	})
+}
+
+func (s *Session) launchRequest() adapters.LaunchRequest {
+	return adapters.LaunchRequest{
+		Command: s.cfg.Command, Args: s.cfg.Args, Dir: s.cfg.Dir, StateDir: filepath.Join(s.dir, "agent"),
+		SessionID: s.cfg.ID, Getenv: s.getenv, Options: s.cfg.Options,
+	}
+}
+
+// startChild starts the child of a launch and its Protocol. screen is nil for pipes.
+func (s *Session) startChild(ctx context.Context, l adapters.Launch, screen *TerminalSpec, protocol func(info adapters.SessionInfo, env []string) adapters.Protocol) error {
 	if err := writeFiles(filepath.Join(s.dir, "agent"), l.Files); err != nil {
 		return err
 	}
@@ -42,26 +62,31 @@ func (s *Session) launch(ctx context.Context) error {
 	if err != nil {
 		return &NotStartedError{Agent: s.cfg.Adapter, Err: err}
 	}
+	if screen != nil {
+		if err := s.furnish(screen, l, env); err != nil {
+			return &NotStartedError{Agent: s.cfg.Adapter, Err: err}
+		}
+	}
 	s.effects.use(env)
 	child, err := s.cfg.Start(context.WithoutCancel(ctx), StartSpec{
 		Argv: argv, Env: env, Dir: cmp.Or(l.Dir, s.cfg.Dir), MaxLine: s.cfg.Limits.LineBytes,
-		StderrTail: s.cfg.Limits.StderrBytes, StopGrace: s.cfg.Limits.Stop,
+		StderrTail: s.cfg.Limits.StderrBytes, Terminal: screen, StopGrace: s.cfg.Limits.Stop,
 	})
 	if err != nil {
 		return &NotStartedError{Agent: s.cfg.Adapter, Err: err}
 	}
 	s.child, s.frames = child, child.Frames()
 	info := adapters.SessionInfo{
-		ID: s.cfg.ID, Dir: s.cfg.Dir, Client: s.cfg.Client, Options: s.cfg.Options, NativeOpened: s.nativeOpened(),
+		ID: s.cfg.ID, Dir: s.cfg.Dir, Face: s.meta.Face, Client: s.cfg.Client, Options: s.cfg.Options, NativeOpened: s.nativeOpened(),
 	}
 	s.cfg.Record.Run(now(), info)
-	s.proto = s.cfg.Adapter.NewProtocol(info)
+	s.proto = protocol(info, env)
 	for _, n := range l.Notices {
 		s.service(contract.ServiceNotice, "", n)
 	}
 	s.state, s.shutting, s.gaveUp = opening, false, false
 	s.alarm.set(alarmStart, now().Add(s.cfg.Limits.Start))
-	s.log.Info("agent started", "session", s.cfg.ID, "agent", s.cfg.Adapter.Name())
+	s.log.Info("agent started", "session", s.cfg.ID, "agent", s.cfg.Adapter.Name(), "face", string(s.meta.Face))
 	if err := s.submit(adapters.Open{ID: openID}); err != nil {
 		s.opened(adapters.Outcome{ID: openID, Err: &contract.Error{Code: contract.CodeStartFailed, Message: err.Error()}})
 	}
@@ -81,21 +106,29 @@ func (s *Session) nativeOpened() time.Time {
 func (s *Session) commandLine(l adapters.Launch) (argv, env []string, err error) {
 	env, err = childenv.Build(childenv.Request{
 		Host: s.cfg.Environ, Pass: append(slices.Clone(l.Pass), s.cfg.PassEnv...),
-		Set: append(pairs(l.Env), pairs(s.cfg.Env)...),
+		Set: slices.Concat(s.screenEnv(), pairs(l.Env), pairs(s.cfg.Env)),
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(l.Argv) == 0 {
-		return nil, nil, errors.New("no command: want one, as in --command or behind --")
-	}
-	path, _ := childenv.Get(env, "PATH")
-	exe, err := s.cfg.Resolve(l.Argv[0], path)
+	argv, exe, err := s.resolve(l.Argv, env)
 	if err != nil {
 		return nil, nil, err
 	}
-	argv = append([]string{s.program(exe)}, l.Argv[1:]...)
+	path, _ := childenv.Get(env, "PATH")
 	return argv, childenv.With(env, "PATH", proc.PathWith(exe, path)), nil
+}
+
+// resolve finds the program of a command on the PATH of env; exe is what was found.
+func (s *Session) resolve(command, env []string) (argv []string, exe string, err error) {
+	if len(command) == 0 {
+		return nil, "", errors.New("no command: want one, as in --command or behind --")
+	}
+	path, _ := childenv.Get(env, "PATH")
+	if exe, err = s.cfg.Resolve(command[0], path); err != nil {
+		return nil, "", err
+	}
+	return append([]string{s.program(exe)}, command[1:]...), exe, nil
 }
 
 // NotStartedError says that an agent's command could not be started.
@@ -131,7 +164,7 @@ func (s *Session) getenv(name string) string {
 		}
 	}
 	value := ""
-	for _, kv := range s.cfg.Environ {
+	for _, kv := range slices.Concat(s.cfg.Environ, s.screenEnv()) {
 		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
 			value = v
 		}
@@ -172,35 +205,55 @@ func (s *Session) opened(o adapters.Outcome) bool {
 		s.meta.NativeOpened = now().UnixMilli()
 		s.saveMeta()
 		s.log.Info("session open", "session", s.cfg.ID, "native", s.meta.Facts.NativeSession)
-		s.followUp = append(s.followUp, s.moved)
+		s.followUp = append(s.followUp, s.moved, s.handedOver)
 		return true
 	}
-	if s.takeBack(o.Err) {
+	if s.takeBack(o.Err) || !s.unknown(o.Err) && s.faceFailed(o.Err) {
 		s.replaceChild()
 		return false
 	}
 	if s.forgotten(o.Err) {
+		if s.hand != nil {
+			s.anew = false
+			s.replaceChild()
+			return false
+		}
 		s.stopChild() // and exited starts a new one
 		return true
 	}
 	s.meta.OpenError = o.Err
 	s.service(contract.ServiceError, o.Err.Code, "The agent's session could not be opened: "+o.Err.Message)
+	if s.hand != nil {
+		s.handedOver()
+		s.anew = true // a hand-over ends no session: the next prompt tries again
+		s.stopChild()
+		return true
+	}
 	s.failQueue()
 	s.stop()
 	return true
+}
+
+// unknown reports whether an agent does not know a session of its own that nothing
+// was said in: it has not saved it.
+func (s *Session) unknown(cause *contract.Error) bool {
+	return cause.Code == contract.CodeSessionNotFound && s.cfg.Options.Resume != "" && s.said != s.cfg.Options.Resume
 }
 
 // forgotten reports whether an agent that was started again does not know its
 // own session, because it died before it had saved it. The next start is a new
 // one: a prompt that waits is worth more than a memory that is gone.
 func (s *Session) forgotten(cause *contract.Error) bool {
-	if s.restart == 0 || s.cfg.Options.Resume == "" || cause.Code != contract.CodeSessionNotFound {
+	if s.restart == 0 && s.hand == nil || s.cfg.Options.Resume == "" || cause.Code != contract.CodeSessionNotFound {
 		return false
 	}
+	nothing := s.unknown(cause)
 	s.cfg.Options.Resume, s.cfg.Options.ForkAt, s.meta.Facts.NativeSession = "", "", ""
 	s.meta.Rewinds = nil
+	if s.anew = true; nothing && s.hand != nil {
+		return true // nothing was said that it could have forgotten
+	}
 	s.service(contract.ServiceNotice, cause.Code, "The agent had not saved its session when it ended; it starts anew and does not know what was said before.")
-	s.anew = true
 	return true
 }
 
@@ -210,6 +263,9 @@ func (s *Session) exited() {
 	status.Requested = s.state == closing || s.state == replacing
 	s.frames, s.child = nil, nil
 	was := s.state
+	if s.quit(status) {
+		was = closing // as if it had been stopped
+	}
 	s.state = down
 	s.alarm = alarm{}
 	s.cfg.Record.Exit(now(), status)
@@ -219,8 +275,9 @@ func (s *Session) exited() {
 	step := s.proto.Exit(now(), status)
 	s.apply(step)
 	s.settleTurn(status, was)
-	again := was == replacing
-	if was == opening && !s.anew {
+	s.requeueTyped()
+	again := was == replacing || s.goesOver()
+	if was == opening && !s.anew && !again {
 		again = s.failOpen(step, status)
 	}
 	cause := exitError(status)
@@ -238,11 +295,28 @@ func (s *Session) exited() {
 		s.end()
 	case again:
 		s.relaunch()
+	case was == opening && !s.anew && s.hand != nil:
+		s.handedOver() // a hand-over ends no session: the next prompt tries again
 	case was == opening && !s.anew:
 		s.failQueue()
 		s.end()
 	}
 	s.anew = false
+}
+
+// quit reports whether a person ended the agent in its own terminal.
+func (s *Session) quit(status adapters.ExitStatus) bool {
+	return s.meta.Face == adapters.FaceTerminal && (s.state == open || s.state == opening) && s.hand == nil &&
+		!s.gaveUp && !s.anew && status.Code == 0 && status.Signal == "" && status.Err == ""
+}
+
+// goesOver reports whether the child ended that a hand-over was waiting for.
+func (s *Session) goesOver() bool {
+	if s.hand == nil || s.hand.begun {
+		return false
+	}
+	s.hand.begun = true
+	return true
 }
 
 // settleTurn is the safety net under the Protocol: whatever it did on Exit,
@@ -262,6 +336,9 @@ func (s *Session) settleTurn(status adapters.ExitStatus, was state) {
 		s.emit(adapters.Draft{Event: contract.TurnEnd{Status: end, Error: cause}})
 	}
 	s.turn.aborting = false
+	if s.stamper.Subagents() > 0 { // none outlives the process
+		s.append(s.stamper.Finish(end, cause)...)
+	}
 }
 
 func exitError(status adapters.ExitStatus) *contract.Error {
@@ -292,13 +369,14 @@ func (s *Session) failOpen(step adapters.Step, status adapters.ExitStatus) (agai
 			s.meta.OpenError = o.Err
 		}
 	}
-	if s.takeBack(s.meta.OpenError) {
+	if s.takeBack(s.meta.OpenError) || !s.unknown(s.meta.OpenError) && s.faceFailed(s.meta.OpenError) {
 		s.meta.OpenError = nil
 		return true
 	}
 	if s.forgotten(s.meta.OpenError) {
 		s.meta.OpenError = nil
-		return false
+		again, s.anew = s.hand != nil, s.hand == nil
+		return again
 	}
 	s.service(contract.ServiceError, s.meta.OpenError.Code, "The agent could not be started: "+s.meta.OpenError.Message)
 	return false

@@ -74,6 +74,7 @@ func (s *Session) release() error {
 	if s.screen != nil {
 		s.screen.Close()
 	}
+	s.unclaim()
 	return s.journal.Close()
 }
 
@@ -81,6 +82,9 @@ func (s *Session) release() error {
 func (s *Session) receive(f adapters.Frame) {
 	at := now()
 	s.cfg.Record.Frame(at, f)
+	if a, ok := s.child.(attendant); ok && f.Reconnected {
+		a.attended()
+	}
 	step, err := s.proto.Receive(at, f)
 	if err != nil {
 		s.log.Debug("frame not understood", "err", err)
@@ -122,6 +126,9 @@ func (s *Session) apply(step adapters.Step) {
 	for _, e := range step.Effects {
 		s.cfg.Record.Effect(now(), e)
 		wanted := s.proto
+		if s.childDoes(e) {
+			continue
+		}
 		s.effects.do(e, func(res adapters.EffectDone) { s.effectDone(wanted, res) })
 	}
 	for _, o := range step.Done {
@@ -180,6 +187,7 @@ func (s *Session) service(kind contract.ServiceKind, code contract.ErrorCode, te
 }
 
 func (s *Session) outcome(o adapters.Outcome) {
+	s.struck(o.ID) // a message that was typed and taken back
 	if o.ID == openID && !s.opened(o) {
 		return
 	}
@@ -200,7 +208,7 @@ func (s *Session) ring() {
 				s.apply(s.proto.Tick(at))
 			}
 		case alarmStart:
-			s.giveUp("it did not open a session in " + s.cfg.Limits.Start.String())
+			s.startTookLong()
 		case alarmAbort:
 			s.giveUp("it did not end the aborted turn in " + s.cfg.Limits.Abort.String())
 		case alarmStop:
@@ -211,6 +219,16 @@ func (s *Session) ring() {
 			s.quiet()
 		}
 	}
+}
+
+// startTookLong gives up an agent that does not open its session. One with a screen
+// may wait there for a person, who must not be cut short.
+func (s *Session) startTookLong() {
+	if s.meta.Face != adapters.FaceTerminal {
+		s.giveUp("it did not open a session in " + s.cfg.Limits.Start.String())
+		return
+	}
+	s.service(contract.ServiceNotice, contract.CodeTimeout, "The agent has not opened its session yet: see what its own terminal waits for.")
 }
 
 // The reasons to be woken.

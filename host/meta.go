@@ -86,7 +86,10 @@ func (s *Session) learn(f adapters.Facts) {
 	if f.NativeSession != "" && f.NativeSession != native {
 		// A crash must not lose what a resume needs. At the end of the Step: what
 		// tells it often opens the session, which is saved too.
-		s.followUp = append(s.followUp, s.saveChanged)
+		s.followUp = append(s.followUp, func() {
+			s.saveChanged()
+			s.wentTo(s.meta.Facts.NativeSession)
+		})
 	}
 }
 

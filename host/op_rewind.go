@@ -140,16 +140,22 @@ func (s *Session) takeBack(cause *contract.Error) bool {
 // relaunch starts the agent again in its own session, at once.
 func (s *Session) relaunch() {
 	s.goOn()
+	s.changeFace()
 	err := s.launch(context.Background())
 	if err == nil {
 		return
 	}
 	cause := &contract.Error{Code: contract.CodeStartFailed, Message: err.Error()}
+	if s.faceFailed(cause) {
+		s.relaunch()
+		return
+	}
 	s.service(contract.ServiceError, cause.Code, "The agent could not be started again: "+cause.Message)
 	if s.takeBack(cause) {
 		s.goOn() // for the next try
 	}
 	s.moved()
+	s.handedOver()
 	s.outcome(adapters.Outcome{ID: openID, Err: cause})
 }
 

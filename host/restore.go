@@ -122,6 +122,9 @@ func (s *Session) restoreStream() error {
 		Code: contract.CodeHostStopped, Message: "the host ended before the turn did",
 	})...)
 	s.takeUp(&waiting)
+	if waiting.turns {
+		s.said = s.meta.Facts.NativeSession
+	}
 	return nil
 }
 

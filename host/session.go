@@ -15,6 +15,7 @@ import (
 	"github.com/agenthost/agenthost/host/screen"
 	"github.com/agenthost/agenthost/host/stamp"
 	"github.com/agenthost/agenthost/journal"
+	"github.com/agenthost/agenthost/permission"
 )
 
 // The errors of a session that callers tell apart.
@@ -69,6 +70,16 @@ type Session struct {
 	held int
 	// move is the rewind that the agent is being started again for, nil when none.
 	move *move
+	// hand is the hand-over under way, nil when none is.
+	hand *handOver
+	// typed are messages that a person typed in the agent's own interface and that no
+	// turn has taken up.
+	typed []typed
+	// decided are the decisions that were made in the agent's own terminal lately, for
+	// who comes late.
+	decided []permission.ErrResolved
+	// claimed is the agent's own session, as far as it is this one's.
+	claimed claim
 	// shutting says that the child was told goodbye, gaveUp that it is being
 	// stopped because it cannot be worked with.
 	shutting, gaveUp bool
@@ -77,9 +88,10 @@ type Session struct {
 	// hurry makes the stop of the child that is under way a kill; nil when none is.
 	hurry context.CancelFunc
 
-	restart int   // starts in a row without a turn that ended well
-	broken  error // the journal failed: nothing can be kept any more
-	facts   int   // counts what the agent told about itself
+	restart int    // starts in a row without a turn that ended well
+	said    string // the agent's own session in which something was said last
+	broken  error  // the journal failed: nothing can be kept any more
+	facts   int    // counts what the agent told about itself
 	told    glance
 	ids     int // for commands
 }

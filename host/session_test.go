@@ -313,7 +313,7 @@ func TestGoodbyeIsAnswered(t *testing.T) {
 func TestCancelledContextStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		c := &fakeChild{t: t, frames: make(chan adapters.Frame), wrote: make(chan string, 64)}
+		c := &fakeChild{t: t, frames: make(chan adapters.Frame), wrote: make(chan string, 64), gone: make(chan struct{})}
 		s, err := Start(ctx, Config{
 			Dir: t.TempDir(), StateDir: t.TempDir(), Adapter: fakeAdapter{},
 			Resolve: func(command, _ string) (string, error) { return command, nil },

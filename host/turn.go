@@ -87,8 +87,13 @@ func (s *Session) failQueue() {
 
 // emit stamps a draft and stores it, and keeps the books of turns and asks.
 func (s *Session) emit(d adapters.Draft) {
+	if d.Role == contract.RoleUser && !s.theirs(&d) {
+		return
+	}
 	switch ev := d.Event.(type) {
 	case contract.TurnStart:
+		d.Prompts = s.named(d.Prompts)
+		s.said = s.meta.Facts.NativeSession
 		s.turn.sent = slices.DeleteFunc(s.turn.sent, func(id string) bool { return slices.Contains(d.Prompts, id) })
 		ev.Prompts = d.Prompts
 		d.Event = ev
@@ -104,7 +109,9 @@ func (s *Session) emit(d adapters.Draft) {
 		d.Event = s.priced(ev)
 		defer s.turnEnded(ev.Status)
 	case contract.AgentConfigurationChanged:
-		s.modeChanged(ev)
+		if d.Role != contract.RoleUser {
+			s.modeChanged(ev)
+		}
 	case contract.ToolCallEnd:
 		ev.Result = cut(ev.Result, s.cfg.Limits.OutputBytes)
 		d.Event = ev
@@ -112,6 +119,7 @@ func (s *Session) emit(d adapters.Draft) {
 	envs := s.stamper.Agent(d)
 	s.foresee(envs)
 	s.append(envs...)
+	s.typedThere(d, envs)
 	s.moot(envs)
 	s.cutShort(d, envs)
 	s.tellUnasked(envs)
@@ -170,6 +178,8 @@ func (s *Session) turnEnded(status contract.TurnStatus) {
 		s.followUp = append(s.followUp, s.shut)
 	case s.turn.refused != nil:
 		s.followUp = append(s.followUp, s.stop)
+	case s.hand != nil:
+		s.followUp = append(s.followUp, s.goOver)
 	}
 	s.turn.refused = nil
 }
@@ -178,6 +188,10 @@ func (s *Session) turnEnded(status contract.TurnStatus) {
 // freer one that an agent tells of counts for nothing here: what it says may be
 // the model's words, and only people loosen.
 func (s *Session) modeChanged(ev contract.AgentConfigurationChanged) {
+	if s.meta.Face == adapters.FaceTerminal {
+		// A person chose it there, or the agent did and it holds all the same (B060).
+		s.keep(adapters.Configure{Model: ev.Model, ThinkingLevel: ev.ThinkingLevel})
+	}
 	if s.cfg.Mediator == nil {
 		return
 	}
@@ -238,7 +252,7 @@ func (s *Session) abort() error {
 }
 
 func (s *Session) checkIdle() {
-	if len(s.idle) == 0 || len(s.turn.sent) > 0 || s.stamper.Turn() != "" || len(s.queue) > 0 || s.state == opening || s.state == replacing {
+	if len(s.idle) == 0 || len(s.turn.sent) > 0 || s.stamper.Turn() != "" || len(s.queue) > 0 || s.state == opening || s.state == replacing || s.hand != nil {
 		return
 	}
 	waiting := s.idle

@@ -20,6 +20,7 @@ type unanswered struct {
 	// another program wrote may not: guess counts then.
 	named bool
 	guess int
+	turns bool // the stream has some
 }
 
 // unsent is one of them, with its files.
@@ -58,6 +59,7 @@ func (u *unanswered) see(e contract.Envelope) {
 		}
 		u.files = nil
 	case contract.TurnStart:
+		u.turns = true
 		u.named = u.named || len(ev.Prompts) > 0
 		u.guess = max(u.guess-1, 0)
 		u.list = slices.DeleteFunc(u.list, func(p unsent) bool { return slices.Contains(ev.Prompts, p.id) })

@@ -131,3 +131,6 @@ func (s *Stamper) agentsBackward(yield func(*subagent) bool) {
 		}
 	}
 }
+
+// Subagents is the number of sub-agents that are open.
+func (s *Stamper) Subagents() int { return len(s.agents) }

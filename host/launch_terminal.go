@@ -1,0 +1,133 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/internal/childenv"
+	"github.com/agenthost/agenthost/internal/hook"
+)
+
+// launchTerminal is launch in the terminal face.
+func (s *Session) launchTerminal(ctx context.Context) error {
+	a, ok := s.cfg.Adapter.(adapters.TerminalAdapter)
+	if !ok {
+		return s.mayHave(adapters.FaceTerminal)
+	}
+	command, err := s.hookCommand()
+	if err != nil {
+		return err
+	}
+	dir, err := s.socketDir()
+	if err != nil {
+		return fmt.Errorf("making a directory for the agent's sockets: %w", err)
+	}
+	started := false
+	defer func() {
+		if !started {
+			os.RemoveAll(dir)
+		}
+	}()
+	l, err := a.LaunchTerminal(adapters.TerminalRequest{
+		LaunchRequest: s.launchRequest(), SocketDir: dir,
+		Hook:       hook.CommandLine(command, hook.Socket(dir), false),
+		HookClosed: hook.CommandLine(command, hook.Socket(dir), true),
+	})
+	if err != nil {
+		return err
+	}
+	spec := &TerminalSpec{Hub: s.screen, Cols: s.cfg.Cols, Rows: s.cfg.Rows, Screens: l.Screen, Dir: dir}
+	// The size that the last viewer gave it.
+	if now := s.screen.Snapshot(); now.Cols > 0 && now.Rows > 0 {
+		spec.Cols, spec.Rows = now.Cols, now.Rows
+	}
+	err = s.startChild(ctx, l, spec, func(info adapters.SessionInfo, env []string) adapters.Protocol {
+		getenv := func(name string) string { v, _ := childenv.Get(env, name); return v }
+		return a.NewTerminalProtocol(adapters.TerminalInfo{SessionInfo: info, Launch: l, Getenv: getenv})
+	})
+	started = err == nil
+	return err
+}
+
+// furnish completes what a child with a screen needs, in the environment it gets.
+func (s *Session) furnish(t *TerminalSpec, l adapters.Launch, env []string) error {
+	if l.Server == nil {
+		return nil
+	}
+	server := *l.Server
+	argv, _, err := s.resolve(server.Argv, env)
+	if err != nil {
+		return err
+	}
+	server.Argv = argv
+	t.Server = &server
+	return nil
+}
+
+// screenEnv is what a child with a screen knows of its terminal; what the host has of
+// its own is not it.
+func (s *Session) screenEnv() []string {
+	if s.meta.Face != adapters.FaceTerminal {
+		return nil
+	}
+	return []string{
+		"TERM=" + cmp.Or(s.cfg.Term, "xterm-256color"), "COLORTERM=" + cmp.Or(s.cfg.ColorTerm, "truecolor"),
+		"LINES", "COLUMNS", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE", "STY",
+	}
+}
+
+func (s *Session) hookCommand() ([]string, error) {
+	if s.cfg.Hook != nil {
+		return s.cfg.Hook, nil
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("finding the program that hooks run: %w", err)
+	}
+	return []string{exe, "hook"}, nil
+}
+
+const (
+	// maxSocketDir leaves room for a name of 20 bytes in what every system takes as the
+	// path of a unix socket (103 bytes).
+	maxSocketDir = 82
+	socketPrefix = "agenthost-"
+	// socketDirFile names the directory of the last child, for the next one to remove:
+	// a host that is killed leaves it.
+	socketDirFile = "sockets"
+)
+
+// socketDir makes the directory for the sockets of one child.
+func (s *Session) socketDir() (string, error) {
+	note := filepath.Join(s.dir, socketDirFile)
+	if old, err := os.ReadFile(note); err == nil {
+		// Nothing but a directory of ours: the file may be anybody's by now.
+		if dir := string(old); filepath.IsAbs(dir) && strings.HasPrefix(filepath.Base(dir), socketPrefix) {
+			os.RemoveAll(dir)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	var faults []error
+	for _, base := range []string{s.getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"} {
+		if !filepath.IsAbs(base) || len(base)+1+len(socketPrefix)+10 > maxSocketDir {
+			continue
+		}
+		dir, err := os.MkdirTemp(base, socketPrefix)
+		if err == nil {
+			err = os.WriteFile(note, []byte(dir), 0o600)
+		}
+		if err == nil {
+			return dir, nil
+		}
+		faults = append(faults, err)
+	}
+	return "", errors.Join(append(faults, errors.New("want one with a short path, as XDG_RUNTIME_DIR or TMPDIR"))...)
+}
