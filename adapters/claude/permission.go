@@ -52,6 +52,7 @@ func (p *protocol) canUseTool(m message, id string, req rawjson.Value) {
 		p.enterMain(nil)
 	}
 	c := p.announce(a.call, a.agent, native, a.input, "")
+	a.agent = c.agent // who made the call, whoever asks about it
 	a.draft = p.permissionDraft(c, a, req)
 	p.asks = append(p.asks, a)
 	p.putAsk(a)
@@ -269,6 +270,18 @@ func (p *protocol) endOwn(a *ask) {
 func (p *protocol) settleAsksOf(call string) {
 	p.asks = slices.DeleteFunc(p.asks, func(a *ask) bool {
 		if a.call != call || a.own {
+			return false
+		}
+		p.withdraw(a.key)
+		return true
+	})
+}
+
+// settleOwnAsksOf withdraws the asks of a sub-agent that stops whose calls were made
+// up for them: they end with it.
+func (p *protocol) settleOwnAsksOf(agent string) {
+	p.asks = slices.DeleteFunc(p.asks, func(a *ask) bool {
+		if a.agent != agent || !a.own {
 			return false
 		}
 		p.withdraw(a.key)

@@ -161,10 +161,20 @@ func (p *protocol) end() adapters.Step {
 }
 
 func (p *protocol) done(o adapters.Outcome)       { p.step.Done = append(p.step.Done, o) }
-func (p *protocol) withdraw(key string)           { p.step.Withdraw = append(p.step.Withdraw, key) }
 func (p *protocol) live(d adapters.Delta)         { p.step.Live = append(p.step.Live, d) }
 func (p *protocol) fail(id string, e wireError)   { p.done(adapters.Outcome{ID: id, Err: e.contract()}) }
 func (p *protocol) succeed(id string, res []byte) { p.done(adapters.Outcome{ID: id, Result: res}) }
+
+// withdraw takes an ask back. One of this very step is not asked: what a step
+// withdraws comes before what it says.
+func (p *protocol) withdraw(key string) {
+	i := slices.IndexFunc(p.step.Emit, func(d adapters.Draft) bool { return d.Ask == key })
+	if i >= 0 {
+		p.step.Emit = slices.Delete(p.step.Emit, i, i+1)
+		return
+	}
+	p.step.Withdraw = append(p.step.Withdraw, key)
+}
 
 func (p *protocol) emit(d adapters.Draft) {
 	switch d.Event.(type) {

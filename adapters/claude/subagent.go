@@ -152,6 +152,7 @@ func (p *protocol) stopAgent(a *subagent) {
 	for _, c := range p.openCalls(a.id) {
 		p.settleAsksOf(c.id)
 	}
+	p.settleOwnAsksOf(a.id)
 	p.endCalls(a.id, &contract.ToolResult{Status: contract.ToolCancelled, Error: "the sub-agent stopped before this call ended"})
 	a.stopped = true
 	p.emit(adapters.Draft{Subagent: a.parent, Event: contract.SubagentStop{AgentID: a.id}})

@@ -33,6 +33,8 @@ type hooks struct {
 	waiting []*request
 	// held are the PermissionRequest hooks that were not answered.
 	held map[string]bool
+	// asked are all that ever were: their ids name asks.
+	asked map[string]bool
 	// released are those that went unanswered because the CLI asks in its own dialog.
 	released map[string]bool
 	// gated are PreToolUse hooks that are not answered while a text is typed.
@@ -59,7 +61,7 @@ type request struct {
 }
 
 func (h *hooks) init() {
-	*h = hooks{calls: map[string]*foretold{}, held: map[string]bool{}, released: map[string]bool{}, refused: map[string]bool{}}
+	*h = hooks{calls: map[string]*foretold{}, asked: map[string]bool{}, held: map[string]bool{}, released: map[string]bool{}, refused: map[string]bool{}}
 }
 
 // hook takes a hook's input. It is answered at once, unless somebody is to be asked.
@@ -190,7 +192,7 @@ func (t *terminal) notification(v rawjson.Value) {
 // that tool and input that was not asked about.
 func (t *terminal) permissionHook(id string, v rawjson.Value) error {
 	native, input := v.Get("tool_name").Text(), v.Get("tool_input")
-	if native == "" || input.Kind() != rawjson.Object || id == "" || t.hooks.held[id] {
+	if native == "" || input.Kind() != rawjson.Object || id == "" || t.hooks.asked[id] {
 		t.letGo(id)
 		return fmt.Errorf("hook %s: want a tool_name and a tool_input", hookPermission)
 	}
@@ -210,7 +212,7 @@ func (t *terminal) permissionHook(id string, v rawjson.Value) error {
 		body.str("agent_id", r.agent)
 	}
 	r.body = body.value()
-	t.hooks.held[id] = true
+	t.hooks.held[id], t.hooks.asked[id] = true, true
 	t.hooks.waiting = append(t.hooks.waiting, r)
 	return nil
 }
@@ -284,6 +286,21 @@ func (t *terminal) release(hook string) {
 	t.hooks.released[hook] = true
 	t.letGo(hook)
 	t.notice(contract.ServiceNotice, "", "A sub-agent's permission request was not decided in time and is shown in the agent's terminal: it can be answered there only.")
+}
+
+// settleHooks lets the hooks go whose ask has ended otherwise, as with its sub-agent.
+func (t *terminal) settleHooks() {
+	var moot []string
+	for id := range t.hooks.held {
+		waits := slices.ContainsFunc(t.hooks.waiting, func(r *request) bool { return r.hook == id })
+		if !waits && t.openAsk(id) == nil {
+			moot = append(moot, id)
+		}
+	}
+	slices.Sort(moot)
+	for _, id := range moot {
+		t.closeHook(id, nil)
+	}
 }
 
 // openAsk is the open ask of a hook, nil when there is none.

@@ -87,6 +87,7 @@ func (t *terminal) Tick(now time.Time) adapters.Step {
 // finish does what became possible and closes the step.
 func (t *terminal) finish() adapters.Step {
 	t.putAsks()
+	t.settleHooks()
 	t.pump()
 	return t.end()
 }
