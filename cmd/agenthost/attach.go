@@ -19,6 +19,7 @@ import (
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/contract/session"
 	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/internal/console"
 	"github.com/agenthost/agenthost/internal/redact"
 	"github.com/agenthost/agenthost/journal"
 	"github.com/agenthost/agenthost/relay/wire"
@@ -54,24 +55,33 @@ func (f *viewFlags) viewing(ctx context.Context, st *streams, l *link, ref strin
 
 func newAttach(st *streams) *cobra.Command {
 	f := &viewFlags{}
-	var watch bool
+	var watch, text, take bool
+	var escape string
 	cmd, r := viewerCommand("attach SESSION", "Watch a session, type prompts and answer what it asks", `  agenthost attach last
   agenthost attach k3x9 --from 0 --output envelopes`, cobra.ExactArgs(1), nil)
 	cmd.Long += `
 
-At a terminal each line is a prompt; what the agent asks is asked here, and at
-everybody else who watches. Ctrl-C leaves; the session goes on without you.`
+A session that runs with the agent's own screen shows that: ctrl-] and then d
+leaves, ? helps. Else, or with --text, each line is a prompt; what the agent asks
+is asked here, and at everybody else who watches. Ctrl-C leaves; the session goes
+on without you.`
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return r.with(cmd, func(ctx context.Context, l *link) error {
 			v, err := f.viewing(ctx, st, l, args[0])
 			if err != nil {
 				return err
 			}
+			if v.session.Face == wire.FaceTerminal && !text && f.output == "text" && f.from == wire.FromEnd && onTerminal(st) {
+				return v.attachScreen(ctx, watch, take, escape)
+			}
 			return v.attach(ctx, !watch)
 		})
 	}
 	f.register(cmd, wire.FromEnd, "; -1 for what comes from now on")
 	cmd.Flags().BoolVar(&watch, "watch", false, "only watch")
+	cmd.Flags().BoolVar(&text, "text", false, "show the stream, not the agent's own screen")
+	cmd.Flags().BoolVar(&take, "take", false, "take control, for the agent's own screen")
+	cmd.Flags().StringVar(&escape, "escape", "", "escape `KEY` of that screen (default ctrl-])")
 	return cmd
 }
 
@@ -234,6 +244,31 @@ func (v *viewing) attach(ctx context.Context, interactive bool) error {
 		keys = newKeyboard(in)
 	}
 	return v.attached(ctx, stop, keys)
+}
+
+// attachScreen shows the agent's own screen until the person leaves or it is over.
+func (v *viewing) attachScreen(ctx context.Context, watch, take bool, escape string) error {
+	key, err := parseEscape(escape)
+	if err != nil {
+		return err
+	}
+	s := v.session
+	if !watch {
+		if s, err = readyScreen(ctx, v.link, s); err != nil {
+			return err
+		}
+	}
+	if take {
+		if _, err := v.link.Control(ctx, wire.ControlParams{Session: s.ID, ClientType: contract.ClientCLI}); err != nil {
+			return err
+		}
+	}
+	tty, err := personTTY(v.st)
+	if err != nil {
+		return usage("add --text", "%v", err)
+	}
+	defer tty.Close()
+	return screenUntil(ctx, v.st, v.link, s.ID, tty, console.Options{Escape: key, From: -1, Watch: watch}, newEnding(ctx, 0))
 }
 
 // attached shows the stream; keys, when not nil, are those of the person, whose end

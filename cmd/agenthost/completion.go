@@ -25,7 +25,7 @@ func completeRun(cmd *cobra.Command) {
 	}
 	completeFlags(cmd, map[string]completer{
 		"input":   oneOfThese("text", "envelopes"),
-		"output":  oneOfThese("text", "envelopes", "events", "junit"),
+		"output":  oneOfThese("tui", "text", "envelopes", "events", "junit"),
 		"profile": oneOfThese("extended", "strict"),
 		"mode":    oneOfThese("default", "acceptEdits", "plan", "bypassPermissions"),
 		"on-ask":  oneOfThese("wait", "deny", "fail", "prompt"),

@@ -32,6 +32,8 @@ func (r *remote) register(cmd *cobra.Command) {
 type link struct {
 	*client.Client
 	address string
+	// relayed says that a relay is between.
+	relayed bool
 }
 
 // upload gives files to the other side.
@@ -96,7 +98,7 @@ func (r *remote) dial(ctx context.Context, cfg configuration) (*link, error) {
 	c, err := client.Dial(ctx, url, o)
 	switch {
 	case err == nil:
-		return &link{c, url}, nil
+		return &link{c, url, r.relay != ""}, nil
 	case r.relay == "" && client.Code(err) == "":
 		return nil, errNoDaemon // it was killed
 	}

@@ -21,7 +21,7 @@ type runFlags struct {
 	timeout                           time.Duration
 	command                           string
 	env, passEnv                      []string
-	record, systemPrompt              string
+	record, systemPrompt, escape      string
 	maxTurns                          int
 	budget                            float64
 }
@@ -33,8 +33,9 @@ func newRun(st *streams) *cobra.Command {
 		Short: "Run an agent and print its stream",
 		Long: `Runs one agent in a session of its own. With -p it does one turn and leaves;
 with --input envelopes it reads user envelopes from standard input until that
-ends and the last turn is over; else it reads prompts from standard input.
-"agenthost run acp -- CMD..." runs any agent that speaks ACP.
+ends and the last turn is over. On a terminal claude, codex and gemini show their
+own screen (ctrl-] ? helps); others, and --output text, read prompts.
+"run acp -- CMD..." is any agent that speaks ACP, "run pty -- CMD..." any program.
 
 Exit codes: 0 turn completed, 1 turn failed, 2 usage or config, 3 agent not
 installed, not logged in or would not start, 4 refused ask with --on-ask fail,
@@ -78,7 +79,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.SortFlags = false
 	fl.StringVarP(&f.prompt, "prompt", "p", "", "the prompt of one turn; `TEXT` - reads it from standard input")
 	fl.StringVar(&f.input, "input", "text", "standard input is `FORM`: text, or envelopes, one a line")
-	fl.StringVar(&f.output, "output", "text", "print `FORM`: text, envelopes, events or junit")
+	fl.StringVar(&f.output, "output", outputAuto, "`FORM`: tui (on a terminal), text (else), envelopes, events or junit")
 	addProfile(cmd, &f.profile)
 	fl.Int64Var(&f.from, "from", -1, "first position `N` to print of a resumed session; -1 for only what is new")
 	fl.StringVar(&f.cwd, "cwd", "", "working directory `DIR` of the agent (default: this one)")
@@ -108,6 +109,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.StringArrayVar(&f.env, "env", nil, "`NAME=VALUE` to set in the agent's environment (repeatable)")
 	fl.StringArrayVar(&f.passEnv, "pass-env", nil, "variables to pass to the agent, a `GLOB` (repeatable)")
 	fl.StringVar(&f.record, "record", "", "write a transcript of the agent's output to `FILE`")
+	fl.StringVar(&f.escape, "escape", "", "escape `KEY` of the agent's screen (default ctrl-])")
 	fl.BoolVar(&f.local, "local", false, "run it in this process although a daemon runs")
 	fl.BoolVar(&f.keep, "keep", false, "leave the agent running with the daemon")
 	fl.BoolVar(&f.detach, "detach", false, "give the prompt to the daemon, print the session's id and leave")
@@ -119,7 +121,7 @@ func (f *runFlags) check() error {
 	if err := oneOf("--input", f.input, "text", "envelopes"); err != nil {
 		return err
 	}
-	if err := oneOf("--output", f.output, "text", "envelopes", "events", "junit"); err != nil {
+	if err := oneOf("--output", f.output, outputAuto, outputTUI, outputText, "envelopes", "events", "junit"); err != nil {
 		return err
 	}
 	if f.onAsk != "" {

@@ -37,7 +37,7 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, hc *host.Confi
 	for _, w := range policy.Check(rules).Warnings {
 		fmt.Fprintln(st.err, "agenthost: warning:", w)
 	}
-	if f.onAsk == string(policy.OnAskPrompt) && (!asksHere(st) || f.input != "text") {
+	if f.onAsk == string(policy.OnAskPrompt) && f.output != outputTUI && (!asksHere(st) || f.input != "text") {
 		return nil, usage("use --on-ask wait, deny or fail", "--on-ask prompt: there is no terminal to ask at")
 	}
 	grants, audit, err := openRecords(cfg.StateDir, cl)
@@ -83,6 +83,17 @@ func policyFile(path string, env policy.Env) (*policy.Policy, error) {
 // onAsk is what an ask does that no rule decides: what the flag or the policy
 // says; else a person is asked where there can be one, and nobody is elsewhere.
 func onAsk(st *streams, f *runFlags, base *policy.Policy) policy.OnAsk {
+	if f.output == outputTUI {
+		// The agent asks on its own screen, and elsewhere.
+		o := policy.OnAsk(f.onAsk)
+		if o == "" && base != nil {
+			o = base.OnAsk
+		}
+		if o == "" || o == policy.OnAskPrompt {
+			o = policy.OnAskWait
+		}
+		return o
+	}
 	switch {
 	case f.onAsk != "":
 		return policy.OnAsk(f.onAsk)

@@ -25,7 +25,7 @@ func localOnly(req runRequest) string {
 		"--command": f.command != "", "--env": len(f.env) > 0, "--pass-env": len(f.passEnv) > 0, "--record": f.record != "",
 		"--policy": f.policy != "", "--allow": len(f.allow) > 0, "--ask": len(f.ask) > 0, "--deny": len(f.deny) > 0,
 		"--allow-bypass": f.allowBypass, "--requeue": f.requeue, "--input": f.input != "text",
-		"--output": f.output != "text" && f.output != "envelopes",
+		"--output": f.output != "text" && f.output != "envelopes" && f.output != outputTUI,
 	} {
 		if set {
 			return name
@@ -68,6 +68,10 @@ func runByDaemon(ctx context.Context, st *streams, req runRequest, profile contr
 		return true, err
 	}
 	defer l.Close()
+	if f.output == outputTUI {
+		done, err := screenByDaemon(ctx, st, l, req)
+		return done, remoteProblem(err)
+	}
 	prompt, hasPrompt, err := firstPrompt(st, f)
 	if err != nil {
 		return true, err
@@ -97,6 +101,9 @@ func sessionByDaemon(ctx context.Context, l *link, req runRequest) (s wire.Sessi
 	p := wire.SpawnParams{
 		ID: cuid2.Generate(), Agent: req.agent, Dir: dir, Title: f.title, Model: f.model, Mode: f.mode, Thinking: f.thinking,
 		Sandbox: f.sandbox, SystemPrompt: f.systemPrompt, MaxTurns: f.maxTurns, BudgetUSD: f.budget,
+	}
+	if f.output == outputTUI {
+		spawnScreen(&p)
 	}
 	for _, d := range f.dirs {
 		if d, err = filepath.Abs(d); err != nil {
@@ -141,6 +148,11 @@ func resumedByDaemon(ctx context.Context, l *link, req runRequest, dir string) (
 	s = found[0]
 	if s.Agent != req.agent {
 		return s, false, usage("run it with that agent", "session %s is one of %s, not of %s", s.ID, s.Agent, req.agent)
+	}
+	if f.output == outputTUI {
+		if s, err = readyScreen(ctx, l, s); err != nil {
+			return s, true, err
+		}
 	}
 	if f.model != "" || f.mode != "" || f.thinking != "" {
 		s, err = l.Configure(ctx, wire.ConfigureParams{

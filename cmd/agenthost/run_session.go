@@ -39,12 +39,18 @@ func runAgent(ctx context.Context, st *streams, req runRequest) error {
 	if err := f.check(); err != nil {
 		return err
 	}
+	if err := chooseOutput(st, req); err != nil {
+		return err
+	}
 	profile, err := parseProfile(f.profile)
 	if err != nil {
 		return err
 	}
 	if done, err := runByDaemon(ctx, st, req, profile); done {
 		return err
+	}
+	if f.output == outputTUI {
+		return runOnScreen(ctx, st, req)
 	}
 	// It takes as long to start as all that is done here until it is needed.
 	shim := proc.Prestart()

@@ -36,6 +36,9 @@ func (s *server) prepare(_ context.Context, r daemon.Request) (daemon.Prepared, 
 		Environ: environ(), Client: adapters.ClientInfo{Name: "agenthost", Title: "agenthost", Version: version},
 	}}
 	hc := &set.host
+	if p.Face == wire.FaceTerminal {
+		hc.Face, hc.Cols, hc.Rows, hc.Term, hc.ColorTerm = adapters.FaceTerminal, p.Cols, p.Rows, p.Term, p.ColorTerm
+	}
 	applyConfig(hc, cfg)
 	set.secrets = newRedactor(cfg, hc.Env)
 	hc.Logger = s.log

@@ -20,6 +20,7 @@ func newViewers(st *streams) []*cobra.Command {
 	return []*cobra.Command{
 		newAttach(st), newLogs(st), newSend(st), newSteer(st), newAbort(st), newAsks(st), newApprove(st), newDeny(st), newAnswer(st),
 		newStop(st), newRemove(st), newMode(st), newModel(st), newRewind(st), newFork(st),
+		newControl(st), newScreen(st), newType(st),
 	}
 }
 

@@ -80,8 +80,8 @@ func (e *entry) readScreen(ctx context.Context, hub hubScreen, caller wire.Calle
 	late := time.Now().Add(wait)
 	for {
 		holder, moved := e.holder()
-		if known && of(seen, holder).State != p.State {
-			late = time.Now().Add(atOnce)
+		if !known || of(seen, holder).State != p.State {
+			late = time.Now().Add(atOnce) // the state is news enough
 		}
 		waiting, cancel := context.WithDeadline(ctx, late)
 		watched := make(chan struct{})
