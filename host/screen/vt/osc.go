@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // maxColor is how long the name of a colour may be, in bytes.
@@ -35,8 +36,11 @@ func (t *Terminal) osc(s []byte, end string) {
 // hyperlink is OSC 8: parameters;URL, nothing behind the semicolon ends the link.
 func (t *Terminal) hyperlink(s []byte) {
 	link := ""
-	if _, url, ok := bytes.Cut(s, []byte{';'}); ok && len(url) > 0 && len(s) <= maxLink {
+	if len(s) <= maxLink {
 		link = validText(s, maxLink)
+	}
+	if _, url, _ := strings.Cut(link, ";"); url == "" {
+		link = ""
 	}
 	t.cursor.pen.link = t.links.number(link)
 }
