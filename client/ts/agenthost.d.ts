@@ -986,7 +986,7 @@ export namespace wire {
     session: string;
     /** Attachment is a name of the caller's for its place before the screen, of at most 64 bytes: a later call under the same one ends the earlier's wait. */
     attachment?: string;
-    /** After is At of the last answer; -1, and what is no longer kept, is answered with a repaint. */
+    /** After is At of the last answer; 0 is before all that the present agent wrote. -1, and what is no longer kept, is answered with a repaint. */
     after: number;
     /** Max is the most bytes wanted; 0 is TerminalReadBytes. */
     max?: number;

@@ -21,6 +21,10 @@ type Chunk struct {
 	Running    bool
 }
 
+// Beginning is the offset before all that the present agent wrote: who shows a screen
+// from its start needs no Reset, as long as that much is kept.
+const Beginning int64 = 0
+
 // Read returns what came after an offset, of at most max bytes (0 or less: as much as
 // there is; a Reset may be longer). It blocks until something did, or ctx ends. A
 // negative offset, one that is too old, and one of another agent's screen give a Reset.
@@ -47,6 +51,9 @@ func (h *Hub) Read(ctx context.Context, after int64, max int) (Chunk, error) {
 func (h *Hub) read(after int64, limit int) (c Chunk, changed <-chan struct{}, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if after == Beginning {
+		after = h.epoch
+	}
 	switch {
 	case after < max(h.epoch, h.ring.tail) || after > h.ring.head:
 		return Chunk{Reset: true}, nil, nil
