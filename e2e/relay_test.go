@@ -268,10 +268,9 @@ func TestRelay(t *testing.T) {
 			if agent == "codex" {
 				flags.Model = codexModels()[0]
 			}
-			made, err := w.c.Spawn(t.Context(), flags)
-			if err != nil {
-				t.Fatalf("spawning: %v\nthe host:\n%s", err, w.hostLog())
-			}
+			var spawned wire.SessionResult
+			w.do("POST", "", flags, &spawned)
+			made := spawned.Session
 			s := w.watch(made.ID)
 			w.decisions(s, made.ID)
 			w.abort(s, made.ID)
@@ -287,7 +286,8 @@ func TestRelay(t *testing.T) {
 			case "gemini":
 				w.refuses(made.ID)
 			}
-			w.goOn(s, made.ID)
+			w.overHTTP(s, made.ID, agent)
+			w.goOn(s, made.ID, agent)
 			w.same(s, made.ID)
 		})
 	}
@@ -458,15 +458,20 @@ func (w *world) rewindAndFork(s *session, id string) {
 }
 
 // goOn stops the agent, kills the host, and goes on.
-func (w *world) goOn(s *session, id string) {
+func (w *world) goOn(s *session, id, agent string) {
 	w.t.Helper()
-	w.remote("stop", id)
-	deadline(w.t, "the session being stopped", func() bool {
-		got, err := w.c.Session(w.t.Context(), id)
-		return err == nil && got.State == wire.StateStopped
-	})
-	w.remote("send", id, script("text here again"))
-	w.completed(s)
+	if agent != "codex" {
+		w.againOverHTTP(s, id)
+	}
+	if agent != "gemini" { // which waits for a minute before it takes a session up again
+		w.remote("stop", id)
+		deadline(w.t, "the session being stopped", func() bool {
+			got, err := w.c.Session(w.t.Context(), id)
+			return err == nil && got.State == wire.StateStopped
+		})
+		w.remote("send", id, script("text here again"))
+		w.completed(s)
+	}
 	// kill -9 in the middle of a turn.
 	w.remote("send", id, script("shell touch w.txt && sleep 300"))
 	w.remote("approve", id, ask(s).Call)
@@ -477,7 +482,13 @@ func (w *world) goOn(s *session, id string) {
 	if code := client.Code(err); code != wire.CodeHostOffline && code != wire.CodeUnknown && code != wire.CodeTimeout {
 		w.t.Errorf("a command to a host that was killed: %v", err)
 	}
-	w.host, _ = background(w.t, w.lab, "agenthost", "serve", "--relay", strings.Replace(w.url, "http", "ws", 1), "--token-file", filepath.Join(w.lab.Home, "host.token"))
+	// It comes again with another token: the host was the old one's, until it is released.
+	hosts, err := w.c.Hosts(w.t.Context())
+	if err != nil || len(hosts) != 1 {
+		w.t.Fatalf("the hosts are %+v, %v", hosts, err)
+	}
+	w.run("token", "release", hosts[0].ID, "--relay", w.url, "--token-file", w.admin, "--tenant", "me")
+	w.host, _ = background(w.t, w.lab, "agenthost", "serve", "--relay", strings.Replace(w.url, "http", "ws", 1), "--token-file", w.newToken("host"))
 	if end := s.turnEnd(); end.Status != contract.TurnFailed {
 		w.t.Errorf("the turn of the killed host ended as %+v", end)
 	}
