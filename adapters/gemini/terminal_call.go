@@ -178,6 +178,7 @@ func firstNonEmpty(list ...string) string {
 // content what the model is told.
 func (t *terminal) endCall(c *heldCall, status, failure string, display, content rawjson.Value) {
 	c.ended = true
+	t.gate.ended(c)
 	b := rawjson.AppendString([]byte(`{"sessionUpdate":"tool_call_update","toolCallId":`), c.id)
 	if failure != "" && status == "completed" {
 		status = "failed"

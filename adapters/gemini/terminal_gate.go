@@ -19,8 +19,8 @@ const (
 	// before the key is typed again; maxKeys bounds that.
 	vanishWait = 3 * time.Second
 	maxKeys    = 3
-	// consumedWait is when a key has been read for sure: what lets the next dialog
-	// come up is written after it, and read after it.
+	// consumedWait is when a key counts as read though no screen shows it: while the
+	// next hook waits the screen may not come to rest.
 	consumedWait = time.Second
 	// ranWait is how long an answer at the terminal may take to show that it was a
 	// refusal: the file has that at once.
@@ -35,14 +35,19 @@ const (
 // one call answers the dialog of another. Before each dialog Gemini CLI calls the
 // Notification hook and waits for it. The gate holds back these hooks but for one: no
 // second dialog can come up while the first stands, or while a key for it is on its way.
-// A key that comes too late therefore finds an input line, not a dialog; and it is typed
-// only when the screen shows the dialog with its first answer selected.
+// A key that comes too late therefore finds an input line, not a dialog: what lets the
+// next one come up is written after the key, and read after it. The key is typed only
+// when the screen shows the dialog with its first answer selected, and never while a
+// dialog may be there that was let come up and not seen.
 type dialogGate struct {
 	last    int
 	current *question   // whose dialog may be shown
 	queue   []*question // whose hooks are held back
 	fresh   *question   // that acp is being asked
 	leaving []*question // whose dialog went away at the terminal, unanswered by us
+	// unsure are questions whose dialog may be shown although it was not seen to be:
+	// while there are any, no key is typed.
+	unsure  []*question
 	settled map[string]bool
 	at      time.Time // when to look again
 }
@@ -60,10 +65,13 @@ type question struct {
 	key  string // acp's ask, empty when only the terminal can answer
 	id   string // of our request to acp
 	open bool   // acp waits
-	// shown: the screen had the dialog; since is when the hook was answered.
-	shown bool
-	since time.Time
-	local bool // nothing is typed for it any more
+	// shown: the screen had something in the input line's place; seen: it was the
+	// dialog. since is when the hook was answered.
+	shown, seen bool
+	since       time.Time
+	local       bool // nothing is typed for it any more
+	// trusted: its key counts as read, though the screen did not show so.
+	trusted bool
 	// answer is the key to type; keys is how often it was, the last at keyT.
 	answer string
 	keys   int
@@ -157,8 +165,12 @@ func (g *dialogGate) find(fits func(*question) bool) *question {
 
 // looked takes a new screen.
 func (g *dialogGate) looked(v view) {
-	if q := g.current; q != nil && (v.dialog || q.local && !v.composer) {
-		q.shown = true
+	if v.composer && !v.dialog {
+		g.unsure = slices.DeleteFunc(g.unsure, func(q *question) bool { return q.trusted })
+	}
+	if q := g.current; q != nil {
+		q.seen = q.seen || v.dialog && len(g.unsure) == 0
+		q.shown = q.shown || v.dialog || q.local && !v.composer
 	}
 }
 
@@ -180,6 +192,9 @@ func (t *terminal) dialogs() {
 			break
 		}
 		g.current = nil
+		if !q.seen || q.trusted {
+			g.unsure = append(g.unsure, q)
+		}
 		if q.open {
 			q.gone = t.now
 			g.leaving = append(g.leaving, q)
@@ -202,12 +217,13 @@ func (t *terminal) dialogOver(q *question) bool {
 		case seen && t.due(q.keyT.Add(vanishWait)): // it stands as it did
 			t.key(q)
 		case !seen && len(t.gate.queue) > 0 && t.due(q.keyT.Add(consumedWait)):
+			q.trusted = true
 			return true
 		}
 		return false
 	case !t.viewT.After(q.since):
 	case t.view.dialog && !q.local:
-		if q.answer != "" {
+		if q.answer != "" && len(t.gate.unsure) == 0 {
 			t.key(q)
 		}
 		return false
@@ -280,6 +296,11 @@ func (g *dialogGate) over(t *terminal, c *heldCall, d contract.Decision) {
 	if q == g.current {
 		g.current = nil
 	}
+}
+
+// ended is told that a call is over, and its dialog with it.
+func (g *dialogGate) ended(c *heldCall) {
+	g.unsure = slices.DeleteFunc(g.unsure, func(q *question) bool { return q.call == c })
 }
 
 // take writes the decision of the person at the terminal and takes the ask back from acp.

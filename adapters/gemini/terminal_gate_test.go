@@ -1,0 +1,243 @@
+package gemini_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/gemini"
+	"github.com/agenthost/agenthost/contract"
+)
+
+// TestKeysMeetTheirDialog plays Gemini CLI, a person at its terminal and people
+// elsewhere, in random order: a key that allows a call never answers the dialog of
+// another one, whoever is first and however late the screen is seen.
+func TestKeysMeetTheirDialog(t *testing.T) {
+	met, late := 0, 0
+	for seed := range uint64(400) {
+		c := newFakeCLI(t, seed)
+		c.run()
+		met += c.met
+		late += c.late
+	}
+	if met < 100 || late < 5 {
+		t.Errorf("%d keys met their dialog and %d came too late: the play has lost its point", met, late)
+	}
+}
+
+// fakeCLI is what of Gemini CLI concerns its dialogs. What is typed and what hooks
+// are answered comes to it in the order in which it was written.
+type fakeCLI struct {
+	t    *testing.T
+	seed uint64
+	r    *rand.Rand
+	p    adapters.Protocol
+	now  time.Time
+	step adapters.Step
+
+	hooks   int
+	held    map[string]int // the Notification hooks that wait, to their call
+	inbox   []input
+	dialogs []int // the calls that are asked for, the shown one first
+	asks    map[string]int
+	allowed map[int]bool // calls that people elsewhere allowed
+	last    int          // the call whose hook was answered last
+	ran     []int        // calls to tell the end of
+
+	met, late int
+}
+
+// input is a key, of ours for a call or of the person's (-1), or a hook's answer.
+type input struct {
+	key   string
+	call  int
+	reply bool
+}
+
+const fakeCalls = 4
+
+func newFakeCLI(t *testing.T, seed uint64) *fakeCLI {
+	c := &fakeCLI{
+		t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 7)), now: time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC),
+		last: -1, held: map[string]int{}, asks: map[string]int{}, allowed: map[int]bool{},
+	}
+	info := adapters.SessionInfo{ID: "s", Dir: "/w"}
+	c.p = gemini.NewOn(bare).NewTerminalProtocol(adapters.TerminalInfo{SessionInfo: info, Getenv: func(string) string { return "" }})
+	c.submit(adapters.Open{ID: "open"})
+	c.hook("SessionStart", `"source":"startup"`)
+	c.frame()
+	c.hook("BeforeAgent", `"prompt":"go"`)
+	for i := range fakeCalls {
+		c.hook("BeforeTool", fmt.Sprintf(`"tool_name":"run_shell_command","tool_input":{"command":"cmd %d"}`, i))
+	}
+	return c
+}
+
+func (c *fakeCLI) run() {
+	asked := 0
+	for range 120 {
+		switch n := c.r.IntN(10); {
+		case n == 0 && asked < fakeCalls:
+			c.hook("Notification", fmt.Sprintf(`"notification_type":"ToolPermission","details":{"type":"exec","command":"cmd %d"}`, asked))
+			asked++
+		case n <= 2:
+			c.read()
+		case n <= 4:
+			c.frame()
+		case n == 5 && len(c.dialogs) > 0 && c.r.IntN(2) == 0:
+			c.inbox = append(c.inbox, input{key: "1", call: -1})
+		case n == 6:
+			c.remote()
+		case n == 7 && len(c.ran) > 0 && len(c.dialogs) == 0 && c.r.IntN(3) == 0:
+			call := c.ran[0]
+			c.ran = c.ran[1:]
+			c.hook("AfterTool", fmt.Sprintf(`"tool_name":"run_shell_command","tool_input":{"command":"cmd %d"},"tool_response":{"returnDisplay":"x"}`, call))
+		default:
+			c.pass(time.Duration(c.r.IntN(1500)) * time.Millisecond)
+		}
+	}
+}
+
+// read takes the next input.
+func (c *fakeCLI) read() {
+	if len(c.inbox) == 0 {
+		return
+	}
+	in := c.inbox[0]
+	c.inbox = c.inbox[1:]
+	if in.reply {
+		c.dialogs = append(c.dialogs, in.call)
+		return
+	}
+	if len(c.dialogs) == 0 {
+		if in.call >= 0 {
+			c.late++
+		}
+		return
+	}
+	shown := c.dialogs[0]
+	if in.call >= 0 {
+		if in.call != shown {
+			c.t.Fatalf("seed %d: the key that allows call %d answered the dialog of call %d", c.seed, in.call, shown)
+		}
+		c.met++
+	}
+	c.dialogs = c.dialogs[1:]
+	c.ran = append(c.ran, shown)
+}
+
+// remote allows a call that is asked for.
+func (c *fakeCLI) remote() {
+	for _, key := range slices.Sorted(maps.Keys(c.asks)) {
+		call := c.asks[key]
+		if len(c.asks) > 1 && c.r.IntN(2) == 0 {
+			continue
+		}
+		delete(c.asks, key)
+		c.allowed[call] = true
+		c.submit(adapters.Answer{Ask: key, Decision: contract.AllowOnce})
+		return
+	}
+}
+
+func (c *fakeCLI) frame() {
+	lines := []string{"", "something"}
+	if len(c.dialogs) > 0 {
+		lines = append(lines, "╭────╮", fmt.Sprintf("│ ? Shell cmd %d │", c.dialogs[0]), "│ ● 1. Allow once │", "│   2. No, suggest changes (esc) │", "╰────╯")
+	} else {
+		lines = append(lines, " Thinking... (esc to cancel, 1s)", strings.Repeat("▄", 40), " >   Type your message", strings.Repeat("▀", 40))
+	}
+	c.step, _ = c.p.Receive(c.now, adapters.Screen{Cols: 40, Rows: 10, Paste: true, Lines: lines}.Frame())
+	c.take()
+}
+
+func (c *fakeCLI) hook(event, members string) {
+	c.hooks++
+	id := fmt.Sprintf("h%d", c.hooks)
+	var call int
+	if _, text, ok := strings.Cut(members, `"command":"cmd `); ok && event == "Notification" {
+		fmt.Sscan(text[:1], &call)
+		c.held[id] = call
+	}
+	data := fmt.Sprintf(`{"session_id":"1b9d6bcd-bbfd-4b2d-9b5d-ab8dfbbd4bed","hook_event_name":%q,"timestamp":%q,%s}`,
+		event, c.now.Format(time.RFC3339Nano), members)
+	var err error
+	c.step, err = c.p.Receive(c.now, adapters.Frame{Source: adapters.Hook, ID: id, Data: []byte(data)})
+	if err != nil {
+		c.t.Fatalf("seed %d: %s: %v", c.seed, event, err)
+	}
+	c.take()
+}
+
+func (c *fakeCLI) submit(cmd adapters.Command) {
+	s, err := c.p.Submit(c.now, cmd)
+	if err == nil {
+		c.step = s
+		c.take()
+	}
+}
+
+func (c *fakeCLI) pass(d time.Duration) {
+	end := c.now.Add(d)
+	for range 50 {
+		wake := c.step.WakeAt
+		if wake.IsZero() || wake.After(end) {
+			break
+		}
+		c.now = wake
+		c.step = c.p.Tick(c.now)
+		c.take()
+	}
+	c.now = end
+}
+
+// take does what a Step says.
+func (c *fakeCLI) take() {
+	for _, key := range c.step.Withdraw {
+		delete(c.asks, key)
+	}
+	for _, d := range c.step.Emit {
+		switch ev := d.Event.(type) {
+		case contract.PermissionRequest:
+			var call int
+			fmt.Sscanf(ev.Title, "Run `cmd %d`", &call)
+			c.asks[d.Ask] = call
+		case contract.PermissionResponse: // by the person at the terminal
+			for key, call := range c.asks {
+				if strings.HasSuffix(ev.Call, fmt.Sprintf("__%d", call+1)) {
+					delete(c.asks, key)
+				}
+			}
+		}
+	}
+	// Answers to hooks are done after what is written, as the host does.
+	for _, w := range c.step.Write {
+		if string(w) != "1" {
+			continue
+		}
+		c.inbox = append(c.inbox, input{key: "1", call: c.intended()})
+	}
+	for _, e := range c.step.Effects {
+		if reply, ok := e.(adapters.HookReply); ok {
+			if call, held := c.held[reply.ID]; held {
+				delete(c.held, reply.ID)
+				c.inbox = append(c.inbox, input{reply: true, call: call})
+				c.last = call
+			}
+		}
+	}
+}
+
+// intended is the call that a key is for: the one whose dialog may be shown. It is one
+// that was allowed elsewhere.
+func (c *fakeCLI) intended() int {
+	if c.last < 0 || !c.allowed[c.last] {
+		c.t.Fatalf("seed %d: a key was typed for call %d, which nobody allowed", c.seed, c.last)
+	}
+	return c.last
+}
