@@ -914,6 +914,8 @@ export namespace wire {
     forkAt?: string;
     /** Prompt begins the first turn. */
     prompt?: SendParams;
+    /** Args are arguments for the agent; of pty they are its command. They are taken on the host's own machine only. */
+    args?: string[];
     /** Face is how the agent is started, headless when empty; Cols and Rows the size of its screen in FaceTerminal, 80 and 24 when 0. */
     face?: "headless" | "terminal";
     cols?: number;

@@ -65,8 +65,11 @@ func completeAgents(cmd *cobra.Command, _ []string, word string) ([]cobra.Comple
 	}
 	set := agentSet(cfg)
 	var list []cobra.Completion
-	for _, name := range append(set.Names(), "acp") {
+	for _, name := range append(set.Names(), "acp", ptyAgent) {
 		title := "any agent that speaks ACP, behind --"
+		if name == ptyAgent {
+			title = "any program of the terminal, behind --"
+		}
 		if a, err := set.Get(name); err == nil {
 			title = a.Describe().Title
 		}

@@ -21,7 +21,7 @@ import (
 func localOnly(req runRequest) string {
 	f := req.flags
 	for name, set := range map[string]bool{
-		"--local": f.local, "--config": req.configFile != "", "the agent acp": req.agent == "acp", "arguments for the agent": len(req.args) > 0,
+		"--local": f.local, "--config": req.configFile != "", "the agent acp": req.agent == "acp", "arguments for the agent": len(req.args) > 0 && req.agent != ptyAgent,
 		"--command": f.command != "", "--env": len(f.env) > 0, "--pass-env": len(f.passEnv) > 0, "--record": f.record != "",
 		"--policy": f.policy != "", "--allow": len(f.allow) > 0, "--ask": len(f.ask) > 0, "--deny": len(f.deny) > 0,
 		"--allow-bypass": f.allowBypass, "--requeue": f.requeue, "--input": f.input != "text",
@@ -100,7 +100,7 @@ func sessionByDaemon(ctx context.Context, l *link, req runRequest) (s wire.Sessi
 	}
 	p := wire.SpawnParams{
 		ID: cuid2.Generate(), Agent: req.agent, Dir: dir, Title: f.title, Model: f.model, Mode: f.mode, Thinking: f.thinking,
-		Sandbox: f.sandbox, SystemPrompt: f.systemPrompt, MaxTurns: f.maxTurns, BudgetUSD: f.budget,
+		Sandbox: f.sandbox, SystemPrompt: f.systemPrompt, MaxTurns: f.maxTurns, BudgetUSD: f.budget, Args: req.args,
 	}
 	if f.output == outputTUI {
 		spawnScreen(&p)

@@ -50,8 +50,11 @@ func chooseOutput(st *streams, req runRequest) error {
 	if agent != nil && onTerminal(st) && f.prompt == "" && f.input == "text" && len(f.images)+len(f.files) == 0 && !f.detach {
 		f.output = outputTUI
 	}
-	if agent != nil && req.agent == "pty" {
+	if req.agent == ptyAgent {
 		f.output = outputTUI // it has nothing else
+		if !onTerminal(st) && !f.detach {
+			return usage("run it on a terminal, or with --detach", "pty: want a terminal as standard input and output")
+		}
 	}
 	return nil
 }
@@ -141,11 +144,17 @@ func (r *runner) onScreen(tty *console.TTY, held *heldWriter, changed <-chan str
 	case err != nil:
 		return &problem{code: exitFailed, what: err.Error(), mend: r.resumeHint()}
 	}
-	fmt.Fprintln(r.st.err, "agenthost: "+r.resumeHint())
+	if hint := r.resumeHint(); hint != "" {
+		fmt.Fprintln(r.st.err, "agenthost: "+hint)
+	}
 	return nil
 }
 
+// resumeHint says how the session is gone on with, if it can be.
 func (r *runner) resumeHint() string {
+	if r.session.Adapter().Name() == ptyAgent {
+		return ""
+	}
 	return fmt.Sprintf("agenthost run %s --resume %s goes on with the session", r.session.Adapter().Name(), r.session.ID())
 }
 

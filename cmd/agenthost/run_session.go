@@ -363,7 +363,10 @@ func pickAgent(cfg configuration, req runRequest) (a adapters.Adapter, command, 
 		}
 		return customACP(command), nil, args, nil
 	}
-	a, err = agentSet(cfg).Get(req.agent)
+	a, err = agentNamed(cfg, req.agent)
+	if err == nil && req.agent == ptyAgent && command == nil && len(args) == 0 {
+		return nil, nil, nil, usage("agenthost run pty -- htop", "pty: want a command behind --")
+	}
 	if err != nil {
 		return nil, nil, nil, usage("agenthost agents lists them; for another ACP agent: agenthost run acp -- CMD", "%v", err)
 	}

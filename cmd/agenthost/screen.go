@@ -33,7 +33,7 @@ func onTerminal(st *streams) bool { return isTerminal(st.in) && isTerminal(st.ou
 
 // screenAgent is the adapter of an agent that has a screen of its own; nil for none.
 func screenAgent(cfg configuration, name string) adapters.TerminalAdapter {
-	a, err := agentSet(cfg).Get(name)
+	a, err := agentNamed(cfg, name)
 	if err != nil {
 		return nil
 	}

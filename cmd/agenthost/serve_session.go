@@ -23,12 +23,12 @@ import (
 // file as it is now, and what was asked for.
 func (s *server) prepare(_ context.Context, r daemon.Request) (daemon.Prepared, error) {
 	cfg, p := s.live.Config(), r.Spawn
-	adapter, err := agentSet(cfg).Get(p.Agent)
+	adapter, err := agentNamed(cfg, p.Agent)
 	if err != nil {
 		return daemon.Prepared{}, wire.Errorf(wire.CodeNotFound, "%v", err)
 	}
 	set := &setup{config: cfg, host: host.Config{
-		ID: r.ID, Dir: p.Dir, StateDir: cfg.StateDir, Adapter: adapter,
+		ID: r.ID, Dir: p.Dir, StateDir: cfg.StateDir, Adapter: adapter, Args: slices.Clone(p.Args),
 		Options: adapters.Options{
 			Model: p.Model, Mode: p.Mode, Thinking: p.Thinking, Sandbox: p.Sandbox, Dirs: slices.Clone(p.Dirs),
 			SystemPrompt: p.SystemPrompt, MaxTurns: p.MaxTurns, BudgetUSD: p.BudgetUSD, Resume: r.Native,

@@ -15,6 +15,7 @@ import (
 	"github.com/agenthost/agenthost/adapters/claude"
 	"github.com/agenthost/agenthost/adapters/codex"
 	"github.com/agenthost/agenthost/adapters/gemini"
+	"github.com/agenthost/agenthost/adapters/pty"
 	"github.com/agenthost/agenthost/config"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
@@ -72,6 +73,18 @@ func agentSet(cfg configuration) adapters.Set {
 	}
 	return adapters.NewSet(list...)
 }
+
+// agentNamed is an agent that can be run by its name: one of the set, or pty, which is
+// none that can be listed, as it is whatever stands behind --.
+func agentNamed(cfg configuration, name string) (adapters.Adapter, error) {
+	if name == ptyAgent {
+		return pty.New(), nil
+	}
+	return agentSet(cfg).Get(name)
+}
+
+// ptyAgent is the name of the agent that is any program of the terminal.
+const ptyAgent = "pty"
 
 func customACP(command []string) adapters.Adapter { return acp.Custom(command) }
 

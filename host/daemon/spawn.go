@@ -66,6 +66,9 @@ func checkSpawn(caller wire.Caller, p wire.SpawnParams) error {
 	if len(p.Title) > maxTitle {
 		return wire.Errorf(wire.CodeTooLarge, "title: want at most %d bytes, got %d", maxTitle, len(p.Title))
 	}
+	if len(p.Args) > 0 && !caller.Local && caller.Scope != "" {
+		return wire.Errorf(wire.CodeForbidden, "args can be given only on the host's own machine")
+	}
 	if _, err := faceOf(p.Face); err != nil {
 		return err
 	}

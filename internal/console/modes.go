@@ -10,6 +10,7 @@ import (
 // modes follows what an agent writes, to know what it changed at the terminal and where
 // a sequence is under way. It looks at each byte once and keeps no text.
 type modes struct {
+	rows   int // of the terminal, 0 for not known
 	at     parse
 	params []byte // of the control sequence that is under way, bounded
 	osc    []byte // the beginning of the operating system command, bounded
@@ -147,10 +148,8 @@ func (m *modes) escape(b byte) {
 		m.keypad = true
 	case '>':
 		m.keypad = false
-	case 'c': // all is as at first
-		at := m.at
-		*m = *newModes()
-		m.at = at
+	case 'c':
+		m.forget()
 	}
 }
 
@@ -179,7 +178,9 @@ func (m *modes) csi(final byte) {
 	case final == 'm' && len(p) > 0 && p[0] == '>':
 		m.other = p != ">4" && p != ">" && p != ">4;0"
 	case final == 'r' && (p == "" || p[0] != '?'):
-		m.region = p != ""
+		n := numbers(p)
+		whole := n[0] <= 1 && (len(n) < 2 || n[1] == 0 || n[1] == m.rows)
+		m.region = !whole
 	case final == 'q' && len(p) > 0 && p[len(p)-1] == ' ':
 		m.cursor = p != " " && p != "0 "
 	case final == 't':
@@ -191,7 +192,7 @@ func (m *modes) csi(final byte) {
 		}
 	case final == 'p' && p == "!":
 		alt, kitty := m.alt, m.kitty
-		*m = *newModes()
+		m.forget()
 		m.alt, m.kitty = alt, kitty // a soft reset leaves those
 	}
 }
@@ -337,8 +338,15 @@ func (m *modes) restore() []byte {
 		add("\x1b[23;0t")
 	}
 	add("\x1b[m")
-	*m = *newModes()
+	m.forget()
 	return b
+}
+
+// forget takes all as it was at first.
+func (m *modes) forget() {
+	rows := m.rows
+	*m = *newModes()
+	m.rows = rows
 }
 
 // restoreScreens pops the keyboard of each screen while it is shown.

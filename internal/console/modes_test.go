@@ -20,6 +20,7 @@ func TestModes(t *testing.T) {
 		{"xterm's other keys, off", "\x1b[>4;2m\x1b[>4;0m", "\x1b[m"},
 		{"keypad and cursor keys", "\x1b=\x1b[?1h", "\x1b>\x1b[?1l\x1b[m"},
 		{"a region", "\x1b[2;10r", "\x1b7\x1b[r\x1b8\x1b[m"},
+		{"the whole screen as a region", "\x1b[2;10r\x1b[1;24r", "\x1b[m"},
 		{"a cursor's shape", "\x1b[5 q", "\x1b[0 q\x1b[m"},
 		{"line drawing", "\x1b(0\x0e", "\x1b(B\x0f\x1b[m"},
 		{"insert mode", "\x1b[4h", "\x1b[4l\x1b[m"},
@@ -37,6 +38,7 @@ func TestModes(t *testing.T) {
 	} {
 		for _, cut := range []int{len(c.in), 1, 2, 3} {
 			m := newModes()
+			m.rows = 24
 			for i := 0; i < len(c.in); i += max(1, cut) {
 				m.see([]byte(c.in[i:min(i+max(1, cut), len(c.in))]))
 			}

@@ -317,6 +317,7 @@ func (c *console) show(r Chunk) error {
 		}
 	}
 	c.passed = true
+	c.modes.rows = c.rows
 	c.modes.see(r.Data)
 	if len(b) > 0 {
 		return c.write(append(b, r.Data...))

@@ -5,6 +5,7 @@ import (
 	"encoding/json/v2"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // Marshal is the JSON of params, results and pushes: one line without a line end,
@@ -35,18 +36,49 @@ func unmarshal(data []byte, v any, opts ...json.Options) error {
 		return nil
 	}
 	var sem *json.SemanticError
-	if errors.As(err, &sem) {
+	if errors.As(err, &sem) && sem.GoType != nil {
 		at := string(sem.JSONPointer)
 		if at == "" {
 			at = "params"
 		}
-		return Errorf(CodeInvalid, "%s: want %v, got %s", at, sem.GoType, sem.JSONKind)
+		return Errorf(CodeInvalid, "%s: want %s, got %s", at, jsonWord(sem.GoType), kindWord(sem.JSONKind))
 	}
 	var syn *jsontext.SyntacticError
 	if errors.As(err, &syn) {
 		return Errorf(CodeInvalid, "params are not valid JSON at %q: %v", string(syn.JSONPointer), syn.Err)
 	}
 	return Errorf(CodeInvalid, "params: %v", err)
+}
+
+// jsonWord is what JSON has for a type, for people who do not know our types.
+func jsonWord(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "boolean"
+	case reflect.String:
+		return "string"
+	case reflect.Slice, reflect.Array:
+		return "array"
+	case reflect.Map, reflect.Struct:
+		return "object"
+	case reflect.Float32, reflect.Float64:
+		return "number"
+	}
+	return "integer"
+}
+
+// kindWord is a kind of JSON in the same words.
+func kindWord(k jsontext.Kind) string {
+	switch k {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	}
+	return k.String()
 }
 
 // rpcData is the data member of a JSON-RPC error.

@@ -53,6 +53,9 @@ type SpawnParams struct {
 	ForkAt string `json:"forkAt,omitzero"`
 	// Prompt begins the first turn.
 	Prompt *SendParams `json:"prompt,omitempty"`
+	// Args are arguments for the agent; of pty they are its command. They are taken on
+	// the host's own machine only.
+	Args []string `json:"args,omitempty"`
 	// Face is how the agent is started, headless when empty; Cols and Rows the size of
 	// its screen in FaceTerminal, 80 and 24 when 0.
 	Face Face `json:"face,omitzero"`

@@ -109,7 +109,11 @@ func TestUnmarshal(t *testing.T) {
 		{`{"session":1}`, "/session: want string, got number"},
 		{`{"session":"a","session":"b"}`, "params are not valid JSON"},
 		{`{"session":`, "params are not valid JSON"},
-		{`[]`, "want wire.SendParams"},
+		{`[]`, "params: want object, got array"},
+		{`{"admission":true}`, "/admission: want string, got true"},
+		{`{"files":{}}`, "/files: want array, got object"},
+		{`{"files":["a"]}`, "/files/0: want object, got string"},
+		{`{"queue":"yes"}`, "/queue: want boolean, got string"},
 	} {
 		var p SendParams
 		err := Unmarshal([]byte(c.in), &p)
