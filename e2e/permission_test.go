@@ -29,6 +29,11 @@ type asker struct {
 	// inTurn the agent asks about them one after the other.
 	pair   func(lab *agentlab.Lab) string
 	inTurn string
+	// heeds: told that a rule may be about something that it holds to be harmless, the
+	// agent asks. inside makes the model try that in a sub-agent, where nobody can be
+	// asked.
+	heeds  bool
+	inside string
 	// question makes the model ask a person.
 	question, noQuestion string
 	// prepare changes the lab before the session starts.
@@ -51,7 +56,7 @@ func askers() []asker {
 	}
 	return []asker{
 		{
-			agent: "claude", pair: twoFiles, question: claudeQuestion,
+			agent: "claude", pair: twoFiles, question: claudeQuestion, heeds: true,
 			process: func(args []string) bool { return slices.Contains(args, "stream-json") },
 		},
 		{
@@ -72,7 +77,9 @@ func askers() []asker {
 		},
 		{
 			agent: "gemini", pair: twoCommands, noMessage: acpNoEdits, noEdits: acpNoEdits,
-			noQuestion: "it has no tool for it over ACP", inTurn: "it asks about one tool after the other",
+			noQuestion: "it has no tool for it over ACP", inTurn: "it asks about one tool after the other", heeds: true,
+			inside: `tool invoke_agent {"agent_name":"codebase_investigator","prompt":"SCRIPT: ` +
+				`tool read_file {\"file_path\":\"hidden.key\"} ;; tool complete_task {\"result\":\"x\"}"}`,
 			process: func(args []string) bool { return slices.Contains(args, "--acp") },
 		},
 		{
@@ -105,7 +112,7 @@ func TestPermissions(t *testing.T) {
 			if a.prepare != nil {
 				a.prepare(t, lab)
 			}
-			s := start(t, lab, a.agent, append(a.flags, "--on-ask", "wait", "--deny", "bash(touch forbidden*)")...)
+			s := start(t, lab, a.agent, append(a.flags, "--on-ask", "wait", "--deny", "bash(touch forbidden*)", "--deny", "bash(ls *)", "--deny", "read(**/hidden*)")...)
 			p := &asking{asker: a, session: s, t: t}
 			p.allow()
 			p.reject()
@@ -114,6 +121,7 @@ func TestPermissions(t *testing.T) {
 			p.both()
 			p.ask()
 			p.denied()
+			p.harmless()
 			p.abort()
 			s.finish(0)
 			noneLeft(t, lab)
@@ -346,6 +354,34 @@ func (p *asking) denied() {
 	}
 	p.goesOn(true, "Denied.")
 	p.exists("forbidden.txt", false)
+}
+
+// harmless: a rule holds for what the agent would run without asking, too.
+func (p *asking) harmless() {
+	if !p.heeds {
+		return // it is told when a rule was broken: docs/permissions.md
+	}
+	const secret = "kept by a rule"
+	hidden := filepath.Join(p.lab.Dir, "hidden.key")
+	if err := os.WriteFile(hidden, []byte(secret), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	for _, c := range []struct{ step, rule string }{
+		{"shell ls", "bash(ls *)"}, {"read " + hidden, "read(**/hidden*)"}, {"shell cat hidden.key", "read(**/hidden*)"},
+	} {
+		ask := p.want(c.step, "text Not "+c.step+".")
+		if r := p.response(ask.Call); r.Decision.Allows() || r.By == nil || r.By.Resolver != contract.ByPolicy || !strings.Contains(r.By.Rule, c.rule) {
+			p.t.Errorf("%s: %+v by %+v, want the rule", c.step, r, r.By)
+		}
+		p.goesOn(true, "Not "+c.step+".")
+	}
+	if p.inside != "" {
+		p.prompt(script(p.inside, "text Back again."))
+		p.goesOn(false, "Back again.")
+	}
+	if modelHeard(p.lab, secret) {
+		p.t.Error("the model heard what a rule keeps from it")
+	}
 }
 
 // abort: the open ask is settled with the turn, and cannot be allowed any more.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/askfirst"
 )
 
 // Claude Code reads, and runs commands that it holds to be harmless, without
@@ -45,7 +46,7 @@ func askRules(uses []adapters.Use, dir string) []string {
 		case "skill":
 			add("Skill")
 		case "mcp":
-			if server, _, ok := strings.Cut(u.Pattern, "/"); ok && !strings.ContainsAny(server, "*?[") {
+			if server := askfirst.Server(u.Pattern); server != "" {
 				add("mcp__" + server)
 			}
 		}
@@ -56,15 +57,14 @@ func askRules(uses []adapters.Use, dir string) []string {
 // askCommand asks for a program with whatever arguments: the rule is about them in
 // any order.
 func askCommand(pattern string) string {
-	first, _, _ := strings.Cut(strings.TrimLeft(pattern, " "), " ")
-	name, _, assigns := strings.Cut(first, "=")
+	name, variable := askfirst.Program(pattern)
 	switch {
-	case assigns && plain(name):
-		return "Bash(*" + name + "=*)"
-	case first == "" || !plain(first):
+	case variable != "":
+		return "Bash(*" + variable + "=*)"
+	case name == "":
 		return "Bash"
 	}
-	return "Bash(" + path.Base(first) + " *)"
+	return "Bash(" + name + " *)"
 }
 
 // askFiles asks for the files of a pattern, and for the commands that name them.
@@ -73,8 +73,8 @@ func askFiles(also, tool, pattern, dir string) []string {
 	if also != "" {
 		rules = append(rules, also)
 	}
-	needle := longest(pattern)
-	if needle == "" || strings.ContainsAny(pattern, `()\`) {
+	needle := askfirst.Text(pattern)
+	if needle == "" {
 		return append(rules, tool, "Bash")
 	}
 	rules = append(rules, "Bash(*"+needle+"*)")
@@ -99,34 +99,9 @@ func askFiles(also, tool, pattern, dir string) []string {
 }
 
 func askAddress(pattern string) string {
-	if _, rest, ok := strings.Cut(pattern, "://"); ok {
-		pattern = rest
-	}
-	host, _, _ := strings.Cut(strings.TrimPrefix(pattern, "domain:"), "/")
-	if host == "" || strings.ContainsAny(host, "*:[") {
+	host := askfirst.Host(pattern)
+	if host == "" {
 		return "WebFetch"
 	}
 	return "WebFetch(domain:" + host + ")"
-}
-
-// plain reports whether a word of a pattern stands for itself.
-func plain(s string) bool {
-	return s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./+") == ""
-}
-
-// longest is the longest text in a pattern that a command which names such a file
-// holds: in one segment, and without wildcards.
-func longest(pattern string) string {
-	pattern = strings.TrimPrefix(pattern, "${cwd}")
-	if i := strings.IndexAny(pattern, "{["); i >= 0 {
-		pattern = pattern[:i]
-		pattern = pattern[:strings.LastIndexAny(pattern, "*?/")+1]
-	}
-	best := ""
-	for _, s := range strings.FieldsFunc(pattern, func(c rune) bool { return strings.ContainsRune("*?/~", c) }) {
-		if len(s) > len(best) && plain(s) {
-			best = s
-		}
-	}
-	return best
 }

@@ -26,6 +26,8 @@
 //   - "[MODE_UPDATE] plan" as a text is a change of mode, also in pieces.
 //   - What it leaves out of tool calls is put back: the tool's name from the call's
 //     id, a shell's command from the title, an MCP tool's input from its content.
+//   - What it would run without asking though a rule may be about it is asked for by a
+//     policy in the administrator's tier (askfirst.go), beside theirs.
 //   - A fetch of the URLs in a prompt has no single URL, so no rule about one URL
 //     can allow it.
 //   - Error codes are HTTP numbers, 500 meaning anything. A question for a login

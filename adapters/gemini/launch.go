@@ -52,6 +52,9 @@ func (m Machine) launch(req adapters.LaunchRequest, l *adapters.Launch) error {
 	for _, dir := range req.Options.Dirs {
 		l.Argv = append(l.Argv, "--include-directories", dir)
 	}
+	if err := m.askFirst(req, l); err != nil {
+		return err
+	}
 	return m.overlay(req, l)
 }
 
@@ -150,16 +153,23 @@ func (m Machine) readSettings(path string) (jsontext.Value, error) {
 	return v.Clean(), nil
 }
 
+// home is the directory that the user's own settings lie below.
+func (m Machine) home(req adapters.LaunchRequest) string {
+	if req.Getenv == nil {
+		return ""
+	}
+	if home := req.Getenv("GEMINI_CLI_HOME"); home != "" {
+		return home
+	}
+	return req.Getenv("HOME")
+}
+
 // keepsSessions reports whether the user's own settings keep resumed sessions.
 func (m Machine) keepsSessions(req adapters.LaunchRequest) bool {
 	if req.Getenv == nil {
 		return false
 	}
-	home := req.Getenv("GEMINI_CLI_HOME")
-	if home == "" {
-		home = req.Getenv("HOME")
-	}
-	data, err := m.ReadFile(filepath.Join(home, ".gemini", "settings.json"))
+	data, err := m.ReadFile(filepath.Join(m.home(req), ".gemini", "settings.json"))
 	if err != nil {
 		return false
 	}
