@@ -48,7 +48,7 @@ func (p *protocol) reconnected() {
 			raw("initialTurnsPage", new(object).num("limit", maxMissed).str("itemsView", "full").str("sortDirection", "desc").value()).value()
 		p.request("thread/resume", params, p.rejoined)
 		for _, id := range p.tui.order {
-			p.join(p.tui.others[id])
+			p.request("thread/resume", joinParams(id), func(reply) {})
 		}
 	})
 }

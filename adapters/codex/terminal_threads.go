@@ -112,17 +112,22 @@ func (p *protocol) meet(id string) *other {
 	return o
 }
 
-// join subscribes to a conversation and gives it what the session's mode allows.
+// joinParams are those of thread/resume for a conversation.
+func joinParams(id string) []byte {
+	return new(object).str("threadId", id).flag("excludeTurns", true).raw("initialTurnsPage", newestTurn()).value()
+}
+
+// join subscribes to a conversation, gives it what the session's mode allows, and has
+// the session go there.
 func (p *protocol) join(o *other) {
 	id := o.th.id
-	params := new(object).str("threadId", id).flag("excludeTurns", true).raw("initialTurnsPage", newestTurn()).value()
-	p.request("thread/resume", params, func(r reply) {
+	p.request("thread/resume", joinParams(id), func(r reply) {
 		if r.err != nil || p.gone || p.tui.others[id] != o {
 			return // it is tried again when something happens there
 		}
 		o.told = slices.Clone(r.result)
-		p.tui.next = id
 		p.impose(id, func(imposed reply) {
+			p.tui.next = id
 			if imposed.err != nil && !imposed.broken {
 				p.notice(contract.ServiceError, imposed.err.code, "The conversation that was opened at the terminal has rights of its own: "+imposed.err.message)
 			}

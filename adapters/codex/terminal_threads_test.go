@@ -17,6 +17,7 @@ func (s *story) openedThere() {
 	s.hear(begun)
 	s.answer("thread/section/move", `{}`)
 	s.answer("thread/resume", `{"thread":{"id":"thr-2","name":"Second","historyMode":"paginated"},"model":"gpt-6"}`)
+	s.answer("thread/settings/update", `{}`)
 }
 
 func on(thread, method, params string) string {
@@ -127,6 +128,7 @@ func TestNoConversation(t *testing.T) {
 	}
 	s.answer("thread/read", `{"thread":{"id":"old","ephemeral":false,"source":"cli"}}`)
 	s.answer("thread/resume", `{"thread":{"id":"old"}}`)
+	s.answer("thread/settings/update", `{}`)
 	if s.facts.NativeSession != "old" {
 		t.Errorf("native session = %q, want the conversation that was resumed", s.facts.NativeSession)
 	}
@@ -145,6 +147,7 @@ func TestConversationJoinedLate(t *testing.T) {
 	s.drafts = nil
 	s.hear(on("thr-2", "thread/status/changed", `"status":{"type":"active"}`))
 	s.answer("thread/resume", `{"thread":{"id":"thr-2","status":{"type":"active"}},"initialTurnsPage":{"data":[{"id":"n1","status":"inProgress","items":[{"type":"userMessage","id":"u1","clientId":"x","content":[{"type":"text","text":"typed"}]}]}]}}`)
+	s.answer("thread/settings/update", `{}`)
 	s.hear(on("thr-2", "turn/completed", `"turn":{"id":"n1","status":"completed","items":[]}`))
 	s.want("user:typed start,typed-1 end:completed")
 }
@@ -285,6 +288,33 @@ func TestBrokenAsks(t *testing.T) {
 	s.broken(page, "active")
 	s.tick(time.Second)
 	s.want("user:go start,typed-1 call ask answer:allow-once")
+}
+
+// A break leads into no other conversation: those that were left are joined again,
+// and the session stays.
+func TestBrokenThere(t *testing.T) {
+	s := beside(t, adapters.Options{})
+	s.openedThere()
+	s.drafts = nil
+	step, err := s.proto.Receive(s.now, adapters.Frame{Source: adapters.Socket, Reconnected: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.apply(step)
+	s.answer("initialize", `{"userAgent":"agenthost/0.171.0 (x)"}`)
+	joined := map[string]string{}
+	for _, w := range s.wrote[len(s.wrote)-2:] {
+		joined[w.Get("params", "threadId").Text()] = string(w.Get("id"))
+	}
+	for id, request := range joined {
+		s.hear(`{"id":` + request + `,"result":{"thread":{"id":"` + id + `","status":{"type":"idle"}},"initialTurnsPage":{"data":[]}}}`)
+	}
+	if len(joined) != 2 || s.facts.NativeSession != "thr-2" {
+		t.Errorf("joined %v, native session %q, want both and thr-2", joined, s.facts.NativeSession)
+	}
+	s.hear(on("thr-1", "turn/started", `"turn":{"id":"t9"}`), userItem("thr-1", "t9", "y", "back"),
+		on("thr-1", "turn/completed", `"turn":{"id":"t9","status":"completed","items":[]}`))
+	s.want("user:back start,typed-1 end:completed")
 }
 
 // What was asked of the server fails, and a server that does not take us back is
