@@ -60,8 +60,7 @@ func (p *pane) keys(names ...string) {
 func (p *pane) typed(text string) {
 	p.t.Helper()
 	p.tmux("send-keys", "-t", "lab", "-l", "--", text)
-	words := strings.Fields(text)
-	p.shows(words[len(words)-1])
+	p.shows(lastWord(text))
 }
 
 // enter types a line and its Enter.
@@ -127,7 +126,7 @@ func (p *pane) pid() int {
 // exit waits for the program's end and returns its status, -1 when a signal ended it.
 func (p *pane) exit() int {
 	p.t.Helper()
-	p.until("the program's end", func(string) bool { return p.show("#{pane_dead}") == "1" })
+	p.until("the program's end", func(string) bool { return p.show("#{pane_dead_status}#{pane_dead_signal}") != "" })
 	n, err := strconv.Atoi(p.show("#{pane_dead_status}"))
 	if err != nil {
 		return -1

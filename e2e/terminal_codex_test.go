@@ -1,0 +1,215 @@
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/agentlab"
+	"github.com/agenthost/agenthost/permission"
+)
+
+// Codex with its own screen: a person at it, and one elsewhere.
+
+// codexScreen is a session of Codex with its screen in this process.
+type codexScreen struct {
+	*session
+	hub
+}
+
+func codexOnScreen(t *testing.T, lab *agentlab.Lab) codexScreen {
+	t.Helper()
+	cfg := codexConfig()
+	cfg.Options.Mode, cfg.Face, cfg.Cols, cfg.Rows = "default", adapters.FaceTerminal, 100, 40
+	cfg.Mediator = permission.New(permission.Options{})
+	s := hosted(t, lab, cfg)
+	c := codexScreen{s, hub{t, s.host.Screen()}}
+	c.shows("for shortcuts")
+	return c
+}
+
+// enter pastes a line and presses Enter: to Codex keys that come as fast as these are a
+// paste as well, in which Enter is a line end.
+func (c codexScreen) enter(line string) {
+	c.session.t.Helper()
+	c.input("\x1b[200~" + line + "\x1b[201~")
+	c.shows(lastWord(line))
+	c.input("\r")
+}
+
+// dialog waits for an ask, in the stream and on the screen.
+func (c codexScreen) dialog() contract.PermissionRequest {
+	c.session.t.Helper()
+	ask, _ := wait[contract.PermissionRequest](c.session, nil)
+	c.shows("Would you like to")
+	return ask
+}
+
+func (c codexScreen) setFace(face adapters.Face, force bool) error {
+	ctx, cancel := context.WithTimeout(c.session.t.Context(), patience)
+	defer cancel()
+	return c.host.SetFace(ctx, face, force)
+}
+
+// What is typed and what is sent are turns of one stream, asks are answered on either
+// side, and so is stopping, steering and what Codex may do.
+func TestTerminalCodex(t *testing.T) {
+	t.Parallel()
+	lab := agentlab.New(t)
+	c := codexOnScreen(t, lab)
+	s := c.session
+
+	c.enter(line("think **Hm** I think. ++ text Said to the one at the screen."))
+	s.says("Said to the one at the screen.")
+	s.prompt(line("text Said to the one elsewhere."))
+	s.says("Said to the one elsewhere.")
+	c.shows("• Said to the one elsewhere.")
+
+	// Typed, answered from elsewhere.
+	c.enter(line("shell touch one.txt", "text It ran."))
+	s.decide(c.dialog().Call, contract.AllowOnce)
+	s.says("It ran.")
+	c.loses("Would you like to")
+	exists(t, lab, "one.txt")
+	c.enter(line("shell touch none.txt", "text It did not run."))
+	s.decide(c.dialog().Call, contract.RejectOnce)
+	s.says("It did not run.")
+
+	// Sent, answered at the screen.
+	s.prompt(line("shell touch two.txt", "text It ran, too."))
+	ask := c.dialog()
+	c.keys("y")
+	got, _ := wait[contract.PermissionResponse](s, nil)
+	if got.Call != ask.Call || got.Decision != contract.AllowOnce || got.By == nil || got.By.Resolver != contract.ByClient {
+		t.Errorf("answered at the screen: %+v by %+v", got, got.By)
+	}
+	s.says("It ran, too.")
+	exists(t, lab, "two.txt")
+	c.enter(line("write three.txt three", "text Never said."))
+	c.dialog()
+	c.keys("Escape")
+	if got, _ := wait[contract.PermissionResponse](s, nil); got.Decision != contract.RejectOnce {
+		t.Errorf("refused at the screen: %+v", got)
+	}
+	wait[contract.Abort](s, nil)
+	if end := s.turnEnd(); end.Status != contract.TurnCancelled {
+		t.Errorf("stopped at the screen: %+v", end)
+	}
+
+	// Steered and stopped on both sides.
+	c.enter(line("shell until [ -e go ]; do sleep 0.1; done", "text After the steers."))
+	s.decide(c.dialog().Call, contract.AllowOnce)
+	c.loses("Would you like to")
+	s.send(contract.Text{Text: "from elsewhere", Steer: true})
+	c.enter("from the screen")
+	c.shows("from elsewhere")
+	if err := os.WriteFile(filepath.Join(lab.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.turnEnd()
+	c.enter(line("slow 200 ++ text " + strings.Repeat("on and on ", 30) + "stopped"))
+	wait[contract.TurnStart](s, nil)
+	c.shows("• on and on")
+	s.send(contract.Abort{})
+	if end := s.turnEnd(); end.Status != contract.TurnCancelled {
+		t.Errorf("stopped from elsewhere: %+v", end)
+	}
+	c.loses("esc to interrupt")
+
+	// What Codex may do.
+	c.keys("BTab")
+	changed, _ := wait[contract.AgentConfigurationChanged](s, func(ev contract.AgentConfigurationChanged) bool { return ev.PermissionMode != "" })
+	if changed.PermissionMode != contract.ModePlan {
+		t.Errorf("mode at the screen: %+v", changed)
+	}
+	s.send(contract.AgentConfigurationChanged{PermissionMode: contract.ModeAcceptEdits})
+	wait(s, func(ev contract.AgentConfigurationChanged) bool { return ev.PermissionMode == contract.ModeAcceptEdits })
+	c.loses("Plan mode (")
+	c.enter(line("shell touch four.txt", "text Without asking."))
+	s.says("Without asking.")
+	exists(t, lab, "four.txt")
+
+	c.Resize(60, 20)
+	c.until("a screen of 60 columns", func(string) bool {
+		sc := c.Snapshot()
+		return sc.Cols == 60 && strings.Contains(strings.Join(sc.Lines, "\n"), "Without asking.")
+	})
+
+	envs := s.stop()
+	oneTurnEach(t, envs)
+	noneLeft(t, lab)
+}
+
+// The session goes where the person at the screen goes, is handed over and back in one
+// stream, and outlives the end of the screen and of its server.
+func TestTerminalCodexMoves(t *testing.T) {
+	t.Parallel()
+	lab := agentlab.New(t)
+	c := codexOnScreen(t, lab)
+	s := c.session
+	c.enter(line("text In the first."))
+	s.says("In the first.")
+	first := s.codexOpened()
+
+	c.enter("/new")
+	wait(s, func(ev contract.Service) bool { return strings.Contains(ev.Text, "Another conversation") })
+	second := s.codexOpened()
+	if second == first {
+		t.Error("the session did not go to the new conversation")
+	}
+	c.enter(line("shell touch asked.txt", "text In the second."))
+	s.decide(c.dialog().Call, contract.AllowOnce)
+	s.says("In the second.")
+	s.prompt(line("text Sent to the second."))
+	s.says("Sent to the second.")
+	c.shows("• Sent to the second.")
+
+	// There and back.
+	if err := c.setFace(adapters.FaceHeadless, false); err != nil {
+		t.Fatal(err)
+	}
+	s.prompt(line("text Without a screen."))
+	s.says("Without a screen.")
+	if err := c.setFace(adapters.FaceTerminal, false); err != nil {
+		t.Fatal(err)
+	}
+	c.shows("• Without a screen.")
+	c.enter(line("text With a screen again."))
+	s.says("With a screen again.")
+	if got := s.codexOpened(); got != second {
+		t.Errorf("native session %q, want %q all along", got, second)
+	}
+
+	// The server dies in a turn, then the screen does.
+	for _, word := range []string{"app-server", "--remote"} {
+		c.enter(line("slow 200 ++ text "+word+" "+strings.Repeat("on ", 100), "text never-"+word))
+		wait[contract.TurnStart](s, nil)
+		c.shows("• " + word)
+		if err := syscall.Kill(process(t, lab, word), syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		if end := s.turnEnd(); end.Status != contract.TurnFailed {
+			t.Errorf("%s killed: %+v", word, end)
+		}
+		s.prompt(line("text Alive after " + word + "."))
+		s.says("Alive after " + word + ".")
+		c.shows("• Alive after " + word + ".")
+	}
+
+	// Who quits the screen ends the session.
+	c.enter("/quit")
+	select {
+	case <-s.host.Done():
+	case <-time.After(patience):
+		t.Fatalf("the session goes on without its screen:\n%s", c.screen())
+	}
+	<-s.done
+	oneTurnEach(t, s.envs)
+	noneLeft(t, lab)
+}
