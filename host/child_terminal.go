@@ -124,11 +124,18 @@ func startTerminal(ctx context.Context, spec StartSpec, shim *proc.Shim) (Child,
 		err = c.startScreen(ctx, spec.Argv)
 	}
 	if err != nil {
+		go c.discard() // the screen may have a look to tell of already
 		c.release()
+		close(c.frames)
 		return nil, err
 	}
 	go c.run()
 	return c, nil
+}
+
+func (c *terminalChild) discard() {
+	for range c.frames {
+	}
 }
 
 // startServer starts the server and begins to connect to it.

@@ -47,8 +47,8 @@ func TestHandOverThereAndBack(t *testing.T) {
 		c.say("text first", "done completed")
 		st.Idle(t.Context())
 
-		over := st.setFace(adapters.FaceTerminal, false)
 		c.deaf = true
+		over := st.setFace(adapters.FaceTerminal, false)
 		c.want("close")
 		synctest.Wait()
 		st.mustSend(contract.Text{Text: "two"})
