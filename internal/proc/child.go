@@ -216,13 +216,21 @@ func (c *Child) oversee() {
 	}
 	c.CloseInput()
 	if c.screen != nil {
-		c.process.HangUp()
-	} else {
-		if c.wait(c.spec.InputGrace) {
-			return
+		// Twice: a signal that comes just before a shell waits for a key is looked
+		// at when something else wakes it.
+		for range 2 {
+			c.process.HangUp()
+			if c.wait(c.spec.TermGrace / 2) {
+				return
+			}
 		}
-		c.process.Terminate()
+		c.Kill()
+		return
 	}
+	if c.wait(c.spec.InputGrace) {
+		return
+	}
+	c.process.Terminate()
 	if c.wait(c.spec.TermGrace) {
 		return
 	}

@@ -1,5 +1,5 @@
-// Package proc starts one child process over pipes, talks to it by lines, and
-// leaves nothing of it behind.
+// Package proc starts one child process over pipes or on a terminal, talks to it by
+// lines or keys, and leaves nothing of it behind.
 //
 // # Guarantees
 //
@@ -20,6 +20,9 @@
 //     Prestart for one that is started ahead), and also when the shim is killed.
 //     Without, the direct child dies with this process on Linux
 //     (PR_SET_PDEATHSIG), and on Windows the whole job does.
+//   - A child on a terminal (Spec.Terminal) has it as its controlling one. What it
+//     wrote is read to its end, in the order it was written and unchanged; its reader
+//     sets the pace. Close ends a Read that waits.
 //   - Stop, Kill and Close are idempotent, safe for concurrent use, and bounded.
 //
 // # Ownership
@@ -30,10 +33,10 @@
 //
 // # Non-goals
 //
-// No protocol, no restart policy, no terminal: a child on a PTY is another kind
-// of Launch. Windows and macOS compile and end what they can: on macOS the
-// process group, so that a descendant that called setsid survives; on Windows
-// the job, without a polite signal.
+// No protocol, no restart policy, and no idea of what is on a terminal's screen. Windows
+// and macOS compile and end what they can: on macOS the process group, so that a
+// descendant that called setsid survives; on Windows the job, without a polite signal,
+// and there are no terminals.
 //
 // # Testing
 //

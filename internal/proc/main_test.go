@@ -3,12 +3,14 @@
 package proc
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -169,9 +171,15 @@ const hostEnv = "PROC_TEST_HOST"
 // of its input until it starts its child, which has the value in its environment.
 const prestartEnv = "PROC_TEST_PRESTART"
 
+// terminalEnv gives the child of such a host a terminal.
+const terminalEnv = "PROC_TEST_TERMINAL"
+
 // beHost starts a child and passes its lines on until it is killed.
 func beHost(script string) int {
 	spec := Spec{Argv: bash(script), Env: []string{"PATH=/usr/bin:/bin"}, Supervise: true}
+	if os.Getenv(terminalEnv) != "" {
+		spec.Terminal = &TerminalSize{}
+	}
 	if mark := os.Getenv(prestartEnv); mark != "" {
 		spec.Shim = Prestart()
 		spec.Env = append(spec.Env, prestartEnv+"="+mark)
@@ -184,6 +192,11 @@ func beHost(script string) int {
 		return 1
 	}
 	fmt.Println(c.Pid())
+	if t := c.Terminal(); t != nil {
+		for lines := bufio.NewScanner(t); lines.Scan(); {
+			fmt.Println(strings.TrimSuffix(lines.Text(), "\r"))
+		}
+	}
 	for line := range c.Lines() {
 		fmt.Println(string(line.Data))
 	}

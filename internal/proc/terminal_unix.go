@@ -45,18 +45,19 @@ func openTerminal(size TerminalSize) (master, line *os.File, err error) {
 	return master, line, nil
 }
 
-// setSize must not take the descriptor out of f: that would make it block.
+// setSize must not take the descriptor out of f: that would make it block. The error is
+// os.ErrClosed when f is closed.
 func setSize(f *os.File, size TerminalSize) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
-		return err
+		return os.ErrClosed
 	}
 	var set error
 	err = conn.Control(func(fd uintptr) {
 		set = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(size.Rows), Col: uint16(size.Cols)})
 	})
 	if err != nil {
-		return err
+		return os.ErrClosed
 	}
 	return set
 }
