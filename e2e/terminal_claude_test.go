@@ -1,0 +1,233 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/claude"
+	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/internal/agentlab"
+	"github.com/agenthost/agenthost/permission"
+)
+
+// Claude Code with its own screen: a person at it, and one elsewhere.
+
+// claudeScreen is a session of Claude Code with its screen in this process.
+type claudeScreen struct {
+	*session
+	hub
+}
+
+func claudeOnScreen(t *testing.T, lab *agentlab.Lab) claudeScreen {
+	t.Helper()
+	s := hosted(t, lab, host.Config{
+		Adapter: claude.New(), Face: adapters.FaceTerminal, Cols: 100, Rows: 30, Mediator: permission.New(permission.Options{}),
+		Hook: []string{binary(t), "hook"},
+	})
+	c := claudeScreen{s, hub{t, s.host.Screen()}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the screen was\n%s", c.screen())
+		}
+	})
+	return c
+}
+
+// free waits until the CLI's input line is empty and has the cursor.
+func (c claudeScreen) free() {
+	c.session.t.Helper()
+	c.until("a free input line", func(string) bool {
+		s := c.Snapshot()
+		return s.Y > 0 && s.Y < len(s.Lines) && strings.HasPrefix(s.Lines[s.Y], "❯") && s.X == 2 && strings.HasPrefix(s.Lines[s.Y-1], "───")
+	})
+}
+
+// types types a line when the input line is free, and waits for its turn.
+func (c claudeScreen) types(said string) {
+	c.session.t.Helper()
+	c.free()
+	c.enter(said)
+	text := c.next("text of the one at the screen", func(e contract.Envelope) bool {
+		ev, ok := e.Event.(contract.Text)
+		return ok && e.Role == contract.RoleUser && ev.Text == said
+	})
+	start, _ := wait[contract.TurnStart](c.session, nil)
+	if len(start.Prompts) != 1 || start.Prompts[0] != text.ID {
+		c.session.t.Errorf("the turn of %s takes up %q", text.ID, start.Prompts)
+	}
+}
+
+// dialog waits for an ask, in the stream and on the screen.
+func (c claudeScreen) dialog() contract.PermissionRequest {
+	c.session.t.Helper()
+	ask := c.asked("bash")
+	c.shows("Do you want to proceed?")
+	return ask
+}
+
+// press presses a key in the dialog until it is gone: one that has just opened does not
+// hear the first.
+func (c claudeScreen) press(key string) {
+	c.session.t.Helper()
+	const again = 100 // looks, some seconds
+	n := 0
+	c.until("the screen without the dialog", func(text string) bool {
+		if !strings.Contains(text, "Do you want to proceed?") {
+			return true
+		}
+		if n%again == 0 {
+			c.keys(key)
+		}
+		n++
+		return false
+	})
+}
+
+func (c claudeScreen) cancelled(what string) {
+	c.session.t.Helper()
+	if end := c.turnEnd(); end.Status != contract.TurnCancelled {
+		c.session.t.Errorf("%s ended the turn %+v %+v", what, end, end.Error)
+	}
+}
+
+func (c claudeScreen) setFace(face adapters.Face) {
+	c.session.t.Helper()
+	ctx, cancel := context.WithTimeout(c.session.t.Context(), patience)
+	defer cancel()
+	if err := c.host.SetFace(ctx, face, false); err != nil {
+		c.session.t.Fatalf("SetFace(%q) = %v", face, err)
+	}
+}
+
+// What is typed and what is sent are turns of one stream; asks are answered on either
+// side, and so is stopping and steering. The session is handed over and back, and
+// outlives the end of the CLI.
+func TestTerminalClaude(t *testing.T) {
+	t.Parallel()
+	lab := agentlab.New(t)
+	c := claudeOnScreen(t, lab)
+	s := c.session
+
+	c.types(line("text Said to the one at the screen."))
+	s.says("Said to the one at the screen.")
+	s.prompt(line("text Said to the one elsewhere.") + "\n\n!no shell command")
+	s.says("Said to the one elsewhere.")
+	c.shows("● Said to the one elsewhere.")
+
+	claudeScreenAsks(t, c, lab)
+	claudeScreenStops(t, c, lab)
+
+	c.Resize(80, 24)
+	c.until("a screen of 80 columns", func(text string) bool { return strings.Contains("\n"+text+"\n", "\n"+strings.Repeat("─", 80)+"\n") })
+
+	// There and back.
+	c.setFace(adapters.FaceHeadless)
+	s.prompt(line("text Without a screen."))
+	s.says("Without a screen.")
+	c.setFace(adapters.FaceTerminal)
+	c.shows("● Without a screen.")
+	c.types(line("text With a screen again."))
+	s.says("With a screen again.")
+	knows(t, lab, map[string]bool{"Said to the one at the screen.": true, "Without a screen.": true})
+
+	claudeScreenDies(t, c, lab)
+
+	envs := s.stop()
+	oneTurnEach(t, envs)
+	noneLeft(t, lab)
+}
+
+// A request is decided from elsewhere or in the CLI's own dialog, by whoever is first.
+func claudeScreenAsks(t *testing.T, c claudeScreen, lab *agentlab.Lab) {
+	t.Helper()
+	s := c.session
+	c.types(line("shell touch one.txt", "text It ran."))
+	s.decide(c.dialog().Call, contract.AllowOnce)
+	s.says("It ran.")
+	c.loses("Do you want to proceed?")
+	exists(t, lab, "one.txt")
+	s.prompt(line("shell touch none.txt", "text It did not run."))
+	s.send(contract.PermissionResponse{Call: s.asked("bash").Call, Decision: contract.RejectOnce, Message: "rather not"})
+	s.says("It did not run.")
+
+	s.prompt(line("shell touch two.txt", "text It ran, too."))
+	ask := c.dialog()
+	c.press("Enter")
+	got, _ := wait[contract.PermissionResponse](s, nil)
+	if got.Call != ask.Call || got.Decision != contract.AllowOnce || got.By == nil || got.By.Resolver != contract.ByClient {
+		t.Errorf("answered at the screen: %+v by %+v", got, got.By)
+	}
+	late := contract.Envelope{Role: contract.RoleUser, Event: contract.PermissionResponse{Call: ask.Call, Decision: contract.RejectOnce}}
+	if err := s.host.Submit(t.Context(), host.Input{Envelope: late}); err == nil {
+		t.Error("a late answer counts")
+	}
+	s.says("It ran, too.")
+	exists(t, lab, "two.txt")
+
+	c.types(line("shell touch never.txt", "text Never said."))
+	c.dialog()
+	c.press("Escape")
+	if got, _ := wait[contract.PermissionResponse](s, nil); got.Decision != contract.RejectOnce {
+		t.Errorf("refused at the screen: %+v", got)
+	}
+	wait[contract.Abort](s, nil)
+	c.cancelled("Esc in the dialog")
+}
+
+// A turn is steered and stopped on both sides.
+func claudeScreenStops(t *testing.T, c claudeScreen, lab *agentlab.Lab) {
+	t.Helper()
+	s := c.session
+	c.types(line("hold go ++ read one.txt", "text After the steers."))
+	s.send(contract.Text{Text: "from elsewhere", Steer: true})
+	c.shows("❯ from elsewhere")
+	lab.Model.Release("go")
+	s.says("After the steers.")
+
+	s.prompt(line("text Half an answer ++ hang"))
+	wait[contract.TurnStart](s, nil)
+	c.shows("esc to interrupt")
+	s.send(contract.Abort{})
+	c.cancelled("an abort")
+	c.types(line("text Half an answer again ++ hang"))
+	c.shows("esc to interrupt")
+	c.keys("Escape")
+	wait[contract.Abort](s, nil)
+	c.cancelled("Esc")
+
+	s.prompt(line("shell touch never.txt", "text Never said, either."))
+	c.dialog()
+	s.send(contract.Abort{})
+	c.cancelled("an abort with an open dialog")
+}
+
+// A CLI that is killed in a turn fails it; the next prompt starts it again.
+func claudeScreenDies(t *testing.T, c claudeScreen, lab *agentlab.Lab) {
+	t.Helper()
+	s := c.session
+	s.prompt(line("text Half an answer, then none ++ hang"))
+	wait[contract.TurnStart](s, nil)
+	c.shows("esc to interrupt")
+	all, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range all {
+		if slices.Contains(p.Args, "--settings") && strings.HasPrefix(filepath.Base(p.Args[0]), "claude") {
+			if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+				t.Fatal(err)
+			}
+		}
+	}
+	s.fails(contract.CodeAgentExited)
+	s.prompt(line("text Alive after that."))
+	s.says("Alive after that.")
+	c.shows("● Alive after that.")
+}
