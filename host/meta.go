@@ -9,11 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/sessionref"
 	"github.com/nrednav/cuid2"
 )
 
@@ -131,10 +131,10 @@ func (s *Session) settleMeta() {
 	}
 }
 
-// Find returns the metadata of the session in stateDir that ref names: an id, a
-// unique prefix of one, a native id, or "last" for the newest that an agent opened:
-// what failed to start cannot be gone on with. dir, when not
-// empty, restricts "last" to that working directory.
+// Find returns the metadata of the session in stateDir that ref names (package
+// sessionref). "last" is the newest that an agent opened: what failed to start cannot be
+// gone on with. dir, when not empty, restricts "last" to that working directory. A
+// session that is not there is fs.ErrNotExist.
 func Find(stateDir, ref, dir string) (Meta, error) {
 	// A whole id needs no look at the others, of which there may be thousands.
 	if cuid2.IsCuid(ref) {
@@ -146,24 +146,12 @@ func Find(stateDir, ref, dir string) (Meta, error) {
 	if err != nil {
 		return Meta{}, err
 	}
-	var found []Meta
-	for _, m := range all {
-		switch {
-		case ref == "last" && m.Facts.NativeSession != "" && (dir == "" || m.Dir == dir):
-			return m, nil
-		case m.ID == ref || m.Facts.NativeSession == ref:
-			return m, nil
-		case ref != "" && strings.HasPrefix(m.ID, ref):
-			found = append(found, m)
-		}
-	}
-	switch len(found) {
-	case 0:
+	m, err := sessionref.Find(ref, slices.Values(all), func(m Meta) (id, native string) { return m.ID, m.Facts.NativeSession },
+		func(m Meta) bool { return m.Facts.NativeSession != "" && (dir == "" || m.Dir == dir) })
+	if errors.Is(err, sessionref.ErrNone) {
 		return Meta{}, notFound(stateDir, ref)
-	case 1:
-		return found[0], nil
 	}
-	return Meta{}, fmt.Errorf("session %q: want one session, %d begin like this", ref, len(found))
+	return m, err
 }
 
 // notFound tells a session that is not there, which matches fs.ErrNotExist, from

@@ -25,7 +25,17 @@ type remote struct {
 func (r *remote) register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&r.relay, "relay", "", "look behind the relay at `URL` in place of this machine's daemon")
 	cmd.Flags().StringVar(&r.tokenFile, "token-file", "", "`FILE` with the token for the relay")
-	cmd.MarkFlagsRequiredTogether("relay", "token-file")
+}
+
+// check reports a relay without a token, and a token without a relay.
+func (r *remote) check() error {
+	switch {
+	case r.relay != "" && r.tokenFile == "":
+		return usage("add --token-file FILE; agenthost token create and agenthost pair make one", "--relay: a relay wants a token")
+	case r.relay == "" && r.tokenFile != "":
+		return usage("add --relay URL, or leave --token-file out", "--token-file: it is for a relay, and none is named")
+	}
+	return nil
 }
 
 // link is a connection to a daemon or relay.
@@ -72,6 +82,9 @@ var errNoDaemon = errors.New("no daemon runs")
 // dial connects to the relay, or else to the daemon. errNoDaemon says that there is
 // none.
 func (r *remote) dial(ctx context.Context, cfg configuration) (*link, error) {
+	if err := r.check(); err != nil {
+		return nil, err
+	}
 	o := client.Options{Program: wire.Program{Name: "agenthost", Version: version}, ClientType: contract.ClientCLI}
 	url := r.relay
 	if url != "" {

@@ -17,6 +17,7 @@ import (
 	"github.com/nrednav/cuid2"
 
 	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/relay/gateway"
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
@@ -201,12 +202,7 @@ func (d *Daemon) entry(id string) *entry {
 	return d.sessions[id]
 }
 
-// minPrefix is the shortest prefix of an id that names a session: a shorter one is
-// a slip of the hand.
-const minPrefix = 4
-
-// find is the session that ref names: an id, a prefix of one, "last", or the
-// agent's own id.
+// find is the session that ref names (package sessionref).
 func (d *Daemon) find(ref string) (*entry, error) {
 	if e := d.entry(ref); e != nil {
 		return e, nil
@@ -214,33 +210,14 @@ func (d *Daemon) find(ref string) (*entry, error) {
 	if err := d.scan(); err != nil {
 		return nil, err
 	}
-	var found []*entry
-	var last *entry
-	for _, e := range d.list() {
-		s := e.session()
-		if s.ID == ref || s.Native == ref && ref != "" {
-			return e, nil
-		}
-		if len(ref) >= minPrefix && strings.HasPrefix(s.ID, ref) {
-			found = append(found, e)
-		}
-		if last == nil || newer(s, last.session()) {
-			last = e
-		}
+	s, err := gateway.FindSession(ref, slices.Values(d.sorted(wire.SessionsParams{})))
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case ref == "last" && last != nil:
-		return last, nil
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return nil, wire.Errorf(wire.CodeAmbiguous, "session %q: want one session, %d begin like this", ref, len(found))
-	case ref == "":
-		return nil, wire.Errorf(wire.CodeInvalid, "session: want an id, got none")
-	case ref == "last":
-		return nil, wire.Errorf(wire.CodeNotFound, "there is no session yet")
+	if e := d.entry(s.ID); e != nil {
+		return e, nil
 	}
-	return nil, wire.Errorf(wire.CodeNotFound, "no session %q", ref)
+	return nil, wire.Errorf(wire.CodeNotFound, "no session %q", ref) // removed just now
 }
 
 // newer orders sessions, the one that changed last first.

@@ -34,10 +34,10 @@ var allowed = map[string][]string{
 	"config":            {"internal/redact", "internal/slip"},   // what is shown has no secrets; a wrong key suggests the near one
 	"internal/proc":     {},
 	"relay/wire":        {"contract", "contract/session"},
-	"relay/peer":        {"relay/wire", "internal/jsonrpc", "internal/rawjson"},                                // a connection knows no session
-	"relay/store":       {"relay/wire"},                                                                        // envelopes are bytes to it
-	"relay/gateway":     {"contract", "contract/session", "contract/session/fold", "relay/wire", "relay/peer"}, // whose sessions they are is a Backend's to know
-	"relay/server":      {"relay/wire", "relay/peer", "relay/gateway", "relay/store"},
+	"relay/peer":        {"relay/wire", "internal/jsonrpc", "internal/rawjson"},                                                       // a connection knows no session
+	"relay/store":       {"relay/wire"},                                                                                               // envelopes are bytes to it
+	"relay/gateway":     {"contract", "contract/session", "contract/session/fold", "relay/wire", "relay/peer", "internal/sessionref"}, // whose sessions they are is a Backend's to know
+	"relay/server":      {"relay/wire", "relay/peer", "relay/gateway", "relay/store", "internal/sessionref"},
 	"relay/uplink":      {"contract", "relay/wire", "relay/peer", "relay/gateway"}, // the daemon is a Source to it
 	"internal/jsonrpc":  {"internal/rawjson"},
 }

@@ -443,6 +443,15 @@ func TestDialRefused(t *testing.T) {
 			t.Errorf("%d: %v", c.status, err)
 		}
 	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := "http://" + l.Addr().String()
+	_ = l.Close()
+	if _, err := Dial(t.Context(), nobody, Options{Token: "s3cret"}); err == nil || err.Error() != "connecting to "+nobody+": dial tcp "+nobody[len("http://"):]+": connect: connection refused" {
+		t.Errorf("where nobody listens: %v", err)
+	}
 	for _, bad := range []string{"", "ftp://x", "ws://", "unix://", "://", "ws://u:s3cret@[::1"} {
 		if _, err := Dial(t.Context(), bad, Options{}); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("Dial(%q) = %v", bad, err)

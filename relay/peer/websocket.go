@@ -101,6 +101,13 @@ func redact(raw string) string {
 
 // refusal is the error that an answer which is no upgrade holds.
 func refusal(resp *http.Response, err error) error {
+	var lost *url.Error
+	if errors.As(err, &lost) { // what is wrong with the way there, without the library's steps
+		if errors.Is(lost.Err, io.EOF) {
+			return errors.New("the server closed the connection without an answer")
+		}
+		return lost.Err
+	}
 	if resp == nil || resp.StatusCode == http.StatusSwitchingProtocols {
 		return err
 	}

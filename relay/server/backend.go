@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nrednav/cuid2"
 
+	"github.com/agenthost/agenthost/internal/sessionref"
 	"github.com/agenthost/agenthost/relay/gateway"
 	"github.com/agenthost/agenthost/relay/store"
 	"github.com/agenthost/agenthost/relay/wire"
@@ -48,33 +50,14 @@ func (b backend) Sessions(_ context.Context, p wire.SessionsParams) ([]wire.Sess
 	return b.t.Sessions(p), nil
 }
 
-// minPrefix is the shortest prefix of an id that names a session.
-const minPrefix = 4
-
 // Session implements gateway.Backend.
 func (b backend) Session(ctx context.Context, ref string) (wire.Session, error) {
-	if ref != "last" {
-		s, ok, err := b.t.Session(ctx, ref)
-		if ok || err != nil {
+	if ref != sessionref.Last {
+		if s, ok, err := b.t.Session(ctx, ref); ok || err != nil {
 			return s, err
 		}
 	}
-	var found []wire.Session
-	for _, s := range b.t.Sessions(wire.SessionsParams{}) {
-		if ref == "last" {
-			return s, nil
-		}
-		if len(ref) >= minPrefix && strings.HasPrefix(s.ID, ref) {
-			found = append(found, s)
-		}
-	}
-	switch len(found) {
-	case 0:
-		return wire.Session{}, wire.Errorf(wire.CodeNotFound, "no session %q", ref)
-	case 1:
-		return found[0], nil
-	}
-	return wire.Session{}, wire.Errorf(wire.CodeAmbiguous, "%d sessions begin with %q", len(found), ref)
+	return gateway.FindSession(ref, slices.Values(b.t.Sessions(wire.SessionsParams{})))
 }
 
 // WatchSessions implements gateway.Backend.

@@ -240,6 +240,8 @@ func TestCommandErrors(t *testing.T) {
 		{wire.SessionAbort, `{"session":"nothere"}`, wire.CodeNotFound},
 		{wire.SessionAbort, `{"session":"ses"}`, wire.CodeNotFound}, // too short a prefix
 		{wire.SessionAbort, `{"session":7}`, wire.CodeInvalid},
+		{wire.SessionAbort, `{"session":""}`, wire.CodeInvalid},
+		{wire.SessionAbort, `{}`, wire.CodeInvalid},
 		{wire.SessionAbort, `{"session":"session1","session":"x"}`, wire.CodeInvalid},
 		{wire.SessionAbort, `[`, wire.CodeInvalid},
 		{wire.SessionRemove, `{"session":"session1"}`, wire.CodeForbidden}, // admin

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/agenthost/agenthost/contract"
@@ -302,22 +301,8 @@ func (b *Backend) find(ref string) (*state, error) {
 	if st := b.sessions[ref]; st != nil {
 		return st, nil
 	}
-	if all := b.list(wire.SessionsParams{}); ref == "last" && len(all) > 0 {
-		return b.sessions[all[0].ID], nil
-	}
-	var found *state
-	for id, st := range b.sessions {
-		if len(ref) >= 4 && strings.HasPrefix(id, ref) {
-			if found != nil {
-				return nil, wire.Errorf(wire.CodeAmbiguous, "several sessions begin with %q", ref)
-			}
-			found = st
-		}
-	}
-	if found == nil {
-		return nil, wire.Errorf(wire.CodeNotFound, "no session %q", ref)
-	}
-	return found, nil
+	s, err := gateway.FindSession(ref, slices.Values(b.list(wire.SessionsParams{})))
+	return b.sessions[s.ID], err
 }
 
 // WatchSessions implements gateway.Backend.
