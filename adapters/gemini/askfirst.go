@@ -200,3 +200,8 @@ func (m Machine) askFirst(req adapters.LaunchRequest, l *adapters.Launch) error 
 	}
 	return nil
 }
+
+// AsksFirst implements adapters.AsksFirst.
+func (Adapter) AsksFirst() {}
+
+var _ adapters.AsksFirst = Adapter{}

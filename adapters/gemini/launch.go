@@ -81,12 +81,12 @@ func (m Machine) overlay(req adapters.LaunchRequest, l *adapters.Launch) error {
 		}
 		return nil
 	}
-	return m.systemFiles(req, l, func(system jsontext.Value) jsontext.Value { return merge(system, overrides(req.Options)) })
+	return m.systemFiles(req, l, softDefaults(onlyKey(req)), func(system jsontext.Value) jsontext.Value { return merge(system, overrides(req.Options)) })
 }
 
 // systemFiles adds the settings files that stand in for the system's: what ours makes
 // of an administrator's, and our defaults beneath theirs.
-func (m Machine) systemFiles(req adapters.LaunchRequest, l *adapters.Launch, ours func(system jsontext.Value) jsontext.Value) error {
+func (m Machine) systemFiles(req adapters.LaunchRequest, l *adapters.Launch, soft jsontext.Value, ours func(system jsontext.Value) jsontext.Value) error {
 	settingsPath, defaultsPath := m.systemPaths(req)
 	system, err := m.readSettings(settingsPath)
 	if err != nil {
@@ -102,7 +102,7 @@ func (m Machine) systemFiles(req adapters.LaunchRequest, l *adapters.Launch, our
 		data           jsontext.Value
 	}{
 		{systemSettingsVar, "settings.json", ours(system)},
-		{systemDefaultsVar, "system-defaults.json", merge(softDefaults(req), defaults)},
+		{systemDefaultsVar, "system-defaults.json", merge(soft, defaults)},
 	} {
 		path := filepath.Join(dir, f.name)
 		l.Env = append(l.Env, adapters.Pair{Name: f.variable, Value: path})

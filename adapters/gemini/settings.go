@@ -21,11 +21,12 @@ func overrides(o adapters.Options) jsontext.Value {
 		`"tools":{"shell":{"enableInteractiveShell":false}},"security":{` + security + `}}`)
 }
 
-// softDefaults are settings beneath the user's own.
-func softDefaults(req adapters.LaunchRequest) jsontext.Value {
+// softDefaults are settings beneath the user's own. byKey: where nothing is chosen, the
+// key in the environment is how to log in. Over ACP session/new takes it without being
+// told, session/load does not; with its screen Gemini CLI asks.
+func softDefaults(byKey bool) jsontext.Value {
 	auth := ""
-	if onlyKey(req) {
-		// session/new takes the key without being told, session/load does not.
+	if byKey {
 		auth = `,"security":{"auth":{"selectedType":"gemini-api-key"}}`
 	}
 	return jsontext.Value(`{"general":{"enableAutoUpdate":false,"enableAutoUpdateNotification":false},` +

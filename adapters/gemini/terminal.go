@@ -65,13 +65,19 @@ func (a Adapter) LaunchTerminal(req adapters.TerminalRequest) (adapters.Launch, 
 	if req.Options.Settings["trust"] == "yes" {
 		l.Env = append(l.Env, adapters.Pair{Name: "GEMINI_CLI_TRUST_WORKSPACE", Value: "true"})
 	}
+	if err := a.machine.askFirst(req.LaunchRequest, &l); err != nil {
+		return adapters.Launch{}, err
+	}
 	if chats := a.machine.chats(req.LaunchRequest); chats != "" {
 		l.Env = append(l.Env, adapters.Pair{Name: chatsVar, Value: chats})
+		if req.Options.Resume != "" && a.machine.OS != "windows" {
+			l.Argv = inAnotherMinute(l.Argv, chats)
+		}
 	}
 	dir := filepath.Join(req.StateDir, "gemini")
 	why := a.machine.Insecure(dir)
 	if why == "" {
-		err := a.machine.systemFiles(req.LaunchRequest, &l, func(system jsontext.Value) jsontext.Value {
+		err := a.machine.systemFiles(req.LaunchRequest, &l, softDefaults(hasKey(req.LaunchRequest)), func(system jsontext.Value) jsontext.Value {
 			return merge(system, terminalOverrides(req, rawjson.Value(system)))
 		})
 		return l, err
@@ -86,6 +92,27 @@ func (a Adapter) LaunchTerminal(req adapters.TerminalRequest) (adapters.Launch, 
 			"To keep such sessions set general.sessionRetention.enabled to false in ~/.gemini/settings.json.")
 	}
 	return l, nil
+}
+
+// inAnotherMinute puts a start off while the session has a chat file of this minute:
+// Gemini CLI would write into that file as if it were new, and the history is gone
+// (google-gemini/gemini-cli issues 28693, 28775, 29288). Its files have the minute, in
+// UTC, where the pattern has a star.
+func inAnotherMinute(argv []string, chats string) []string {
+	before, after, _ := strings.Cut(filepath.Base(chats), "*")
+	const script = `now() { [ -e "$1/$2$(date -u +%Y-%m-%dT%H-%M)$3" ]; }
+if now "$1" "$2" "$3"; then
+	echo "Gemini CLI loses a session that is opened twice in a minute: it starts in the next one."
+	while now "$1" "$2" "$3"; do sleep 1; done
+fi
+shift 3
+exec "$@"`
+	return append([]string{"sh", "-c", script, "sh", filepath.Dir(chats), before, after}, argv...)
+}
+
+// hasKey reports whether there is a key in the environment.
+func hasKey(req adapters.LaunchRequest) bool {
+	return req.Getenv != nil && req.Getenv("GEMINI_API_KEY") != ""
 }
 
 // terminalRefuses says what of the options its screen has no place for.

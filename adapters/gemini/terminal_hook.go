@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agenthost/agenthost/adapters"
@@ -34,13 +35,16 @@ func (t *terminal) hook(f adapters.Frame) {
 	case hookBeforeAgent:
 		t.prompted(v.Get("prompt").Text(), stamped(v))
 	case hookAfterAgent:
+		if at := stamped(v); !at.IsZero() && at.Before(t.turn.since) {
+			return // of the turn before, which was cancelled
+		}
 		t.afterAgent(v.Get("prompt_response").Text())
 	case hookBeforeTool:
-		if t.turn.open {
+		if t.turn.open && t.turn.taken {
 			t.beginCall(v.Get("tool_name").Text(), v.Get("tool_input"), v.Get("mcp_context"))
 		}
 	case hookAfterTool:
-		if t.turn.open {
+		if t.turn.open && t.turn.taken {
 			t.ranCall(v.Get("tool_name").Text(), v.Get("tool_input"), v.Get("tool_response"))
 		}
 	case hookNotification:
@@ -55,33 +59,63 @@ func (t *terminal) release(id string) {
 	}
 }
 
-// askedCall finds the call that a question is about.
+// askedCall finds the call that a question is about, nil when that is not certain.
 func (t *terminal) askedCall(details rawjson.Value) *heldCall {
-	kind := details.Get("type").Text()
-	fits := func(c *heldCall) bool {
-		in := rawjson.Value(c.input)
-		switch kind {
-		case "exec":
-			return c.name == "run_shell_command" && in.Get("command").Text() == details.Get("command").Text()
-		case "edit":
-			path := details.Get("filePath").Text()
-			given := in.Get("file_path").Text()
-			return callKind(c.name) == "edit" && given != "" && (path == given || strings.HasSuffix(path, "/"+strings.TrimPrefix(given, "./")))
-		case "mcp":
-			return strings.HasPrefix(c.name, "mcp_") && strings.HasSuffix(c.name, "_"+details.Get("toolName").Text())
-		case "info":
-			return c.name == "web_fetch" || c.name == "google_web_search"
-		case "ask_user":
-			return c.name == "ask_user"
-		case "exit_plan_mode":
-			return c.name == "exit_plan_mode"
-		}
-		return false
-	}
+	var found []*heldCall
 	for _, c := range t.calls.list {
-		if !c.ended && !c.asked && fits(c) {
-			return c
+		if !c.ended && !c.asked && c.askedBy(details) {
+			found = append(found, c)
 		}
 	}
-	return nil
+	switch {
+	case len(found) == 1:
+		return found[0]
+	case details.Get("type").Text() != "info":
+		// Equal calls are asked for alike, so any of them will do.
+		for _, c := range found {
+			if c.name != found[0].name || string(c.input) != string(found[0].input) {
+				return nil
+			}
+		}
+	default:
+		// What it shows has something of the call's input.
+		found = slices.DeleteFunc(found, func(c *heldCall) bool { return !c.shownIn(details.Get("prompt").Text()) })
+		if len(found) != 1 {
+			return nil
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return found[0]
+}
+
+// askedBy reports whether a question can be about a call.
+func (c *heldCall) askedBy(details rawjson.Value) bool {
+	in := rawjson.Value(c.input)
+	switch details.Get("type").Text() {
+	case "exec":
+		return c.name == "run_shell_command" && in.Get("command").Text() == details.Get("command").Text()
+	case "edit":
+		path, given := details.Get("filePath").Text(), in.Get("file_path").Text()
+		return callKind(c.name) == "edit" && given != "" && (path == given || strings.HasSuffix(path, "/"+strings.TrimPrefix(given, "./")))
+	case "mcp":
+		return strings.HasPrefix(c.name, "mcp_") && strings.HasSuffix(c.name, "_"+details.Get("toolName").Text())
+	case "ask_user", "exit_plan_mode":
+		return c.name == details.Get("type").Text()
+	case "info":
+		return c.name != "run_shell_command" && callKind(c.name) != "edit" && !strings.HasPrefix(c.name, "mcp_") &&
+			c.name != "ask_user" && c.name != "exit_plan_mode"
+	}
+	return false
+}
+
+// shownIn reports whether a text has a value of the call's input.
+func (c *heldCall) shownIn(text string) bool {
+	for _, v := range rawjson.Value(c.input).Members() {
+		if s := v.Text(); s != "" && strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
 }

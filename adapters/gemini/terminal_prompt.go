@@ -14,6 +14,8 @@ const (
 	// enterWait is between a text and its Enter: sooner, Gemini CLI takes the Enter for
 	// a part of what was pasted.
 	enterWait = 300 * time.Millisecond
+	// enterMost is how long the text may take to be on the screen before that.
+	enterMost = 2 * time.Second
 	// takenWait is how long a prompt may take to be taken before Enter is typed
 	// again; maxEnters bounds that.
 	takenWait = 5 * time.Second
@@ -100,11 +102,14 @@ func (t *terminal) typing() {
 			y.at = y.since.Add(freeMost)
 		}
 	case typingText:
-		if !t.due(y.since.Add(enterWait)) {
+		switch there := t.viewT.After(y.since) && t.view.composer && !t.view.empty; {
+		case !t.due(y.since.Add(enterWait)):
 			y.at = y.since.Add(enterWait)
-			return
+		case there || t.due(y.since.Add(enterMost)):
+			t.enter()
+		default:
+			y.at = y.since.Add(enterMost)
 		}
-		t.enter()
 	case typingEnter:
 		switch {
 		case !t.due(y.since.Add(takenWait)):
