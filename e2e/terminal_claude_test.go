@@ -231,3 +231,61 @@ func claudeScreenDies(t *testing.T, c claudeScreen, lab *agentlab.Lab) {
 	s.says("Alive after that.")
 	c.shows("● Alive after that.")
 }
+
+// Questions, plans and sub-agents ask through the screen's session as they do without
+// one; the session goes where the person at the screen goes; who quits ends it.
+func TestTerminalClaudeTools(t *testing.T) {
+	t.Parallel()
+	lab := agentlab.New(t)
+	c := claudeOnScreen(t, lab)
+	s := c.session
+	c.types(line(`tool AskUserQuestion {"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]}]}`, "text Blue it is."))
+	ask := s.asked("ask-user")
+	s.send(contract.PermissionResponse{Call: ask.Call, Decision: contract.AllowOnce, Answers: []byte(`{"q1":"Blue"}`)})
+	end, _ := wait[contract.ToolCallEnd](s, nil)
+	if end.Result == nil || !strings.Contains(string(end.Result.Output), "Blue") {
+		t.Errorf("the question ended with %+v", end.Result)
+	}
+	s.says("Blue it is.")
+
+	c.types(line(`tool EnterPlanMode {}`, `tool ExitPlanMode {"plan":"# One thing"}`, "text Planned."))
+	for approved := false; !approved; {
+		ask := s.asked("plan") // to begin planning, then about the plan
+		s.decide(ask.Call, contract.AllowOnce)
+		approved = strings.Contains(string(ask.Args), "One thing")
+	}
+	s.says("Planned.")
+
+	s.prompt(line(`task "SCRIPT: shell touch sub.txt ;; text Said by the sub-agent."`, "text Sent it off."))
+	s.decide(s.asked("bash").Call, contract.AllowOnce)
+	wait(s, func(ev contract.Text) bool { return ev.Text == "Said by the sub-agent." })
+	wait[contract.SubagentStop](s, nil)
+	exists(t, lab, "sub.txt")
+
+	first, err := s.host.Meta(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.free()
+	c.enter("/clear")
+	wait(s, func(ev contract.Service) bool { return strings.Contains(ev.Text, "was cleared") })
+	c.types(line("text After that."))
+	s.says("After that.")
+	second, err := s.host.Meta(t.Context())
+	if err != nil || second.Facts.NativeSession == first.Facts.NativeSession {
+		t.Errorf("native session %q after %q, %v", second.Facts.NativeSession, first.Facts.NativeSession, err)
+	}
+
+	c.free()
+	c.enter("/exit")
+	deadline(t, "the end of the session", func() bool {
+		select {
+		case <-s.host.Done():
+			return true
+		default:
+			return false
+		}
+	})
+	<-s.done
+	noneLeft(t, lab)
+}
