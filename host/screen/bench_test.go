@@ -9,20 +9,7 @@ import (
 	"strconv"
 	"testing"
 	"time"
-
-	"github.com/agenthost/agenthost/internal/proc"
 )
-
-// onTerminal starts a program on a PTY.
-func onTerminal(tb testing.TB, argv ...string) *proc.Child {
-	tb.Helper()
-	c, err := proc.Start(tb.Context(), proc.Spec{Argv: argv, Env: []string{"PATH=/usr/bin:/bin", "TERM=xterm-256color"}, Terminal: &proc.TerminalSize{}})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(c.Close)
-	return c
-}
 
 // flood is a program that writes n bytes of text as fast as it can.
 func flood(n int) []string {

@@ -21,7 +21,7 @@ func newPeer(t *testing.T, cols, rows int) peer {
 		_, _ = io.Copy(io.Discard, e)
 	}()
 	t.Cleanup(func() {
-		_ = e.Close()
+		_ = e.InputPipe().(io.Closer).Close() // its own Close races with its Read
 		<-drained
 	})
 	return peer{e}
@@ -69,7 +69,7 @@ var common = []string{
 
 // TestOracleRandom: and the same of random programs.
 func TestOracleRandom(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		ours, theirs := New(20, 6, 0), newPeer(t, 20, 6)
 		var program strings.Builder

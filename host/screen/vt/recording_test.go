@@ -51,15 +51,15 @@ func TestRecordings(t *testing.T) {
 				term.checkInvariants(t)
 				if before != nil {
 					_, _ = before.Write([]byte(chunk))
-					if d := difference(before.state(), term.state()); d != "" {
-						t.Fatalf("repainted before piece %d:\n%s", i, d)
+					if !alike(before, term, i%8 == 0) {
+						t.Fatalf("repainted before piece %d:\n%s", i, difference(before.state(), term.state()))
 					}
 				}
 				before = New(r.Cols, r.Rows, 0)
 				_, _ = before.Write(term.Repaint())
 				before.titles = term.titles
-				if d := difference(before.state(), term.state()); d != "" {
-					t.Fatalf("repainted after piece %d:\n%s", i, d)
+				if !alike(before, term, i%8 == 4) {
+					t.Fatalf("repainted after piece %d:\n%s", i, difference(before.state(), term.state()))
 				}
 				if text := strings.Join(term.Lines(), "\n") + "\n"; len(text) >= len(fullest) {
 					fullest = text
@@ -80,6 +80,14 @@ func TestRecordings(t *testing.T) {
 			}
 		})
 	}
+}
+
+// alike compares two terminals: thoroughly, which takes long, or by their repaints.
+func alike(a, b *Terminal, thoroughly bool) bool {
+	if thoroughly {
+		return a.state() == b.state()
+	}
+	return string(a.Repaint()) == string(b.Repaint())
 }
 
 // TestRecordingsInBytes: how what is written is cut makes no difference.

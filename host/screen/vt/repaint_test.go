@@ -176,7 +176,7 @@ func randomPiece(r *rand.Rand) string {
 // TestRepaintRandom: programs of all that there is, at sizes down to the smallest, with
 // changes of size between.
 func TestRepaintRandom(t *testing.T) {
-	for seed := range uint64(3000) {
+	for seed := range uint64(800) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		term := New(2+r.IntN(30), 1+r.IntN(10), 5)
 		var program []string
