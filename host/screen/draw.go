@@ -9,7 +9,7 @@ import (
 // drawPause is the least time between two drawings while output goes on: a flood is
 // drawn in large pieces, of which most has scrolled away before anybody could see it.
 // What comes after a pause is drawn at once, and who looks at the screen sees all.
-const drawPause = 5 * time.Millisecond
+const drawPause = 20 * time.Millisecond
 
 // lazy puts off drawing. It is guarded by Hub.mu.
 type lazy struct {
