@@ -175,6 +175,7 @@ func TestRewindRestarts(t *testing.T) {
 		o.want(t, fmt.Sprintf(`{"parent":%q,"agent":"fake","origin":"o1","fork":"native-1","forkAt":"o1"}`, st.ID()), "")
 		// An agent that dies now goes on at its end.
 		c.die(adapters.ExitStatus{Code: 1})
+		synctest.Wait() // else the prompt may be sent to it
 		st.mustSend(contract.Text{Text: "four"})
 		c = <-st.children
 		c.want("open")

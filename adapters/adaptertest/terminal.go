@@ -2,6 +2,7 @@ package adaptertest
 
 import (
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/replay"
 )
 
 // Terminal is a as an Adapter of its terminal face alone, for a Suite: recordings of
@@ -17,19 +18,8 @@ func (t terminalFace) Launch(r adapters.LaunchRequest) (adapters.Launch, error) 
 }
 
 func (t terminalFace) NewProtocol(info adapters.SessionInfo) adapters.Protocol {
-	getenv := func(name string) string {
-		if name == "HOME" {
-			return "/home/u"
-		}
-		return ""
-	}
-	launch, err := t.LaunchTerminal(terminalRequest(adapters.LaunchRequest{
-		Dir: info.Dir, SessionID: info.ID, StateDir: "/state", Getenv: getenv, Options: info.Options,
-	}))
-	if err != nil {
-		launch = adapters.Launch{}
-	}
-	return t.NewTerminalProtocol(adapters.TerminalInfo{SessionInfo: info, Launch: launch, Getenv: getenv})
+	info.Face = adapters.FaceTerminal
+	return replay.Protocol(t.TerminalAdapter, info)
 }
 
 func terminalRequest(r adapters.LaunchRequest) adapters.TerminalRequest {

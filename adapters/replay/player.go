@@ -53,16 +53,18 @@ type Player struct {
 	records []transcript.Record
 	next    int // index of the record that Next plays
 
-	base    time.Time
-	now     time.Time
-	shift   time.Duration // how much later than recorded things happen
-	record  int
-	wake    time.Time
-	spoke   time.Time // of the newest draft
-	ticks   bool      // the transcript holds its ticks
-	exited  bool
-	stamper *stamp.Stamper
-	ids     int
+	base   time.Time
+	now    time.Time
+	shift  time.Duration // how much later than recorded things happen
+	record int
+	wake   time.Time
+	spoke  time.Time // of the newest draft
+	ticks  bool      // the transcript holds its ticks
+	exited bool
+	// terminal is Config.Terminal.
+	terminal bool
+	stamper  *stamp.Stamper
+	ids      int
 
 	openID   string // of the Open command, empty before it
 	opened   bool
@@ -95,9 +97,10 @@ func New(c Config, f transcript.File) *Player {
 		p.mapper = c.Wire.Mapper(f)
 		p.info.Options = c.Wire.Options(f, p.info.Options)
 	}
-	p.proto = c.Adapter.NewProtocol(p.info)
+	p.proto = Protocol(c.Adapter, p.info)
 	p.stamper = stamp.New(stamp.Config{NewID: p.newID, Now: func() time.Time { return p.now }})
-	p.drafts.typed = c.Terminal
+	p.terminal = c.Terminal
+	p.drafts.typed = p.terminal || p.info.Face == adapters.FaceTerminal
 	p.drafts.init()
 	return p
 }

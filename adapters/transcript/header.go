@@ -25,6 +25,8 @@ type Header struct {
 	Dir string `json:"dir,omitzero"`
 	// Session is the host's session id.
 	Session string `json:"session,omitzero"`
+	// Face is that of the child, empty for pipes.
+	Face adapters.Face `json:"face,omitzero"`
 	// Command is the argv of the child.
 	Command []string `json:"command,omitempty"`
 	Client  *Client  `json:"client,omitzero"`
@@ -87,7 +89,7 @@ const Masked = "***"
 // NewHeader makes the header for a session of agent. Values of MCP servers'
 // environments and headers are Masked.
 func NewHeader(agent string, info adapters.SessionInfo) Header {
-	h := Header{Version: Version, Agent: agent, Dir: info.Dir, Session: info.ID}
+	h := Header{Version: Version, Agent: agent, Dir: info.Dir, Session: info.ID, Face: info.Face}
 	if c := Client(info.Client); c != (Client{}) {
 		h.Client = &c
 	}
@@ -120,7 +122,7 @@ func masked(in []adapters.Pair) []Pair {
 
 // SessionInfo is what to give to Adapter.NewProtocol for a replay.
 func (h Header) SessionInfo() adapters.SessionInfo {
-	info := adapters.SessionInfo{ID: h.Session, Dir: h.Dir}
+	info := adapters.SessionInfo{ID: h.Session, Dir: h.Dir, Face: h.Face}
 	if h.Client != nil {
 		info.Client = adapters.ClientInfo(*h.Client)
 	}
