@@ -404,7 +404,7 @@ func (s *setup) recorder(w io.WriteCloser) (*host.TranscriptRecorder, error) {
 	s.add(w)
 	hc, start := &s.host, time.Now()
 	head := transcript.NewHeader(hc.Adapter.Name(), adapters.SessionInfo{
-		ID: hc.ID, Dir: hc.Dir, Client: hc.Client, Options: hc.Options, NativeOpened: s.resumed,
+		ID: hc.ID, Dir: hc.Dir, Face: hc.Face, Client: hc.Client, Options: hc.Options, NativeOpened: s.resumed,
 	})
 	head.Start = start.UnixMilli()
 	for _, word := range hc.Command {
