@@ -22,9 +22,12 @@ func wireError(err error) *wire.Error {
 	var resolved *permission.ErrResolved
 	var denied *permission.ErrDenied
 	var not *host.NotStartedError
+	var native *host.NativeOpenError
 	switch {
 	case errors.As(err, &w):
 		return w
+	case errors.As(err, &native):
+		return wire.Errorf(wire.CodeBusy, "%s", native.Error())
 	case errors.As(err, &resolved):
 		return resolvedError(resolved.Decision, resolved.By)
 	case errors.As(err, &denied):
