@@ -38,6 +38,14 @@ type Protocol interface {
 	Capabilities() []session.Capability
 }
 
+// AsksFirst is an Adapter whose agent is told Options.AskFirst at its start, and asks
+// then for what it would have done without.
+type AsksFirst interface {
+	Adapter
+	// AsksFirst does nothing.
+	AsksFirst()
+}
+
 // Unwrapper is an Adapter whose command, as package managers install it, is a
 // script that starts the program itself. The host starts the program: that is one
 // process less, and none that outlives a script which is killed.

@@ -78,6 +78,14 @@ type Op struct {
 	Params jsontext.Value
 }
 
+// AskFirst says anew what Options.AskFirst said at the start: the rules changed. Its
+// Outcome comes when the agent confirmed or refused. An agent that cannot be told while
+// it runs gives ErrUnsupported.
+type AskFirst struct {
+	ID   string
+	Uses []Use
+}
+
 // EffectDone reports what became of an Effect.
 type EffectDone struct {
 	// ID is the Effect's.
@@ -108,5 +116,6 @@ func (Abort) command()      {}
 func (Answer) command()     {}
 func (Configure) command()  {}
 func (Op) command()         {}
+func (AskFirst) command()   {}
 func (EffectDone) command() {}
 func (Close) command()      {}

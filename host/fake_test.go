@@ -17,7 +17,7 @@ import (
 
 // fakeAdapter speaks a language of words, so that a test can play the agent:
 //
-//	host -> agent: open, prompt TEXT, steer TEXT, abort, answer KEY DECISION, configure MODEL, op ID NAME PARAMS, close
+//	host -> agent: open, ask-first TOOLS, prompt TEXT, steer TEXT, abort, answer KEY DECISION, configure MODEL, op ID NAME PARAMS, close
 //	agent -> host: opened NATIVE, refused MESSAGE, text T, says ORIGIN T, start CALL, end CALL, ask CALL KEY, withdraw KEY,
 //	               done STATUS, delta T, configured ID, closed, result ID JSON, sub ID, stop WHY, turn (one of its own)
 type fakeAdapter struct {
@@ -25,6 +25,7 @@ type fakeAdapter struct {
 	lazyTurn bool // the turn starts with the agent's "turn", not with the prompt
 	moves    bool // it can rewind and fork
 	parts    bool // it answers the goodbye, with "closed"
+	deaf     bool // it cannot be told while it runs what to ask for
 }
 
 func (fakeAdapter) Name() string { return "fake" }
@@ -91,6 +92,15 @@ func (p *fakeProtocol) Submit(_ time.Time, c adapters.Command) (adapters.Step, e
 		return adapters.Step{Write: writeWords("answer", c.Ask, string(c.Decision))}, nil
 	case adapters.Configure:
 		return adapters.Step{Write: writeWords("configure", c.ID, c.Model)}, nil
+	case adapters.AskFirst:
+		if p.adapter.deaf {
+			break
+		}
+		words := []string{"ask-first", c.ID}
+		for _, u := range c.Uses {
+			words = append(words, u.Tool)
+		}
+		return adapters.Step{Write: writeWords(words...)}, nil
 	case adapters.Op:
 		if c.Name == "stash" || c.Name == "nothing" {
 			break

@@ -75,7 +75,7 @@ func (s *Session) startChild(ctx context.Context, l adapters.Launch, screen *Ter
 	if err != nil {
 		return &NotStartedError{Agent: s.cfg.Adapter, Err: err}
 	}
-	s.child, s.frames = child, child.Frames()
+	s.child, s.frames, s.askFirst = child, child.Frames(), s.cfg.Options.AskFirst
 	info := adapters.SessionInfo{
 		ID: s.cfg.ID, Dir: s.cfg.Dir, Face: s.meta.Face, Client: s.cfg.Client, Options: s.cfg.Options, NativeOpened: s.nativeOpened(),
 	}
@@ -205,7 +205,7 @@ func (s *Session) opened(o adapters.Outcome) bool {
 		s.meta.NativeOpened = now().UnixMilli()
 		s.saveMeta()
 		s.log.Info("session open", "session", s.cfg.ID, "native", s.meta.Facts.NativeSession)
-		s.followUp = append(s.followUp, s.moved, s.handedOver)
+		s.followUp = append(s.followUp, s.moved, s.handedOver, s.retell)
 		return true
 	}
 	if s.takeBack(o.Err) || !s.unknown(o.Err) && s.faceFailed(o.Err) {

@@ -78,6 +78,8 @@ type Session struct {
 	// decided are the decisions that were made in the agent's own terminal lately, for
 	// who comes late.
 	decided []permission.ErrResolved
+	// askFirst are the uses that the agent was told last to ask for.
+	askFirst []adapters.Use
 	// claimed is the agent's own session, as far as it is this one's.
 	claimed claim
 	// shutting says that the child was told goodbye, gaveUp that it is being
@@ -356,6 +358,8 @@ func (s *Session) command(c adapters.Command, got func(adapters.Outcome), refuse
 	case adapters.Op:
 		id = c.ID
 	case adapters.Configure:
+		id = c.ID
+	case adapters.AskFirst:
 		id = c.ID
 	}
 	s.waitOutcome(id, got)

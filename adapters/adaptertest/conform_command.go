@@ -70,6 +70,8 @@ func commands() []adapters.Command {
 		adapters.Op{ID: "x15", Name: "no-such-op", Params: jsontext.Value(`null`)},
 		adapters.Op{ID: "x16", Name: ""},
 		adapters.Op{ID: "x17", Name: "odd-params", Params: jsontext.Value(`[]`)},
+		adapters.AskFirst{ID: "x19", Uses: []adapters.Use{{Tool: "bash", Pattern: "rm *"}}},
+		adapters.AskFirst{ID: "x20"},
 		adapters.EffectDone{ID: "never-asked", Content: "x"},
 		adapters.Close{ID: "x18"},
 		nil,

@@ -14,6 +14,33 @@ import (
 // "permissions.ask" make it ask, whatever the mode (seen with 2.1.332). They are
 // made a little wider than the rules that they stand for: agenthost decides.
 
+// AsksFirst implements adapters.AsksFirst.
+func (Adapter) AsksFirst() {}
+
+var _ adapters.AsksFirst = Adapter{}
+
+// submitAskFirst tells the CLI, as it runs, the rules in place of those it was told so
+// before. They hold from the next tool on, and beside those of the start: what only
+// those are about is still asked for (seen with 2.1.332).
+func (p *protocol) submitAskFirst(c adapters.AskFirst) {
+	rules := []byte{'['}
+	for i, r := range askRules(c.Uses, p.info.Dir) {
+		if i > 0 {
+			rules = append(rules, ',')
+		}
+		rules = appendQuote(rules, r)
+	}
+	permissions := new(object).raw("ask", append(rules, ']')).value()
+	body := new(object).str("subtype", "apply_flag_settings").raw("settings", new(object).raw("permissions", permissions).value()).value()
+	p.request("apply_flag_settings", body, func(r reply) {
+		if r.err != nil {
+			p.fail(c.ID, *r.err)
+			return
+		}
+		p.succeed(c.ID, nil)
+	})
+}
+
 // askRules are the CLI's words for uses in the directory dir.
 func askRules(uses []adapters.Use, dir string) []string {
 	var rules []string

@@ -125,6 +125,8 @@ func (p *protocol) Submit(now time.Time, c adapters.Command) (adapters.Step, err
 		err = p.submitConfigure(c)
 	case adapters.Op:
 		err = p.submitOp(c)
+	case adapters.AskFirst:
+		p.submitAskFirst(c)
 	case adapters.Close:
 		p.submitClose()
 		if c.ID != "" {

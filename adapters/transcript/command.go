@@ -27,12 +27,18 @@ type command struct {
 	Sandbox   *bool                   `json:"sandbox,omitzero"`
 	Name      string                  `json:"name,omitzero"`
 	Params    jsontext.Value          `json:"params,omitzero"`
+	Uses      []use                   `json:"uses,omitempty"`
 	Content   string                  `json:"content,omitzero"`
 	Terminal  string                  `json:"terminal,omitzero"`
 	Output    string                  `json:"output,omitzero"`
 	Truncated bool                    `json:"truncated,omitzero"`
 	Exit      *terminalExit           `json:"exit,omitzero"`
 	Err       *effectError            `json:"err,omitzero"`
+}
+
+type use struct {
+	Tool    string `json:"tool"`
+	Pattern string `json:"pattern,omitzero"`
 }
 
 type attachment struct {
@@ -80,6 +86,12 @@ func encodeCommand(c adapters.Command) command {
 		}
 	case adapters.Op:
 		return command{Cmd: "op", ID: c.ID, Name: c.Name, Params: validJSON(c.Params)}
+	case adapters.AskFirst:
+		x := command{Cmd: "ask-first", ID: c.ID}
+		for _, u := range c.Uses {
+			x.Uses = append(x.Uses, use(u))
+		}
+		return x
 	case adapters.EffectDone:
 		return command{
 			Cmd: "effect-done", ID: c.ID, Content: c.Content, Terminal: c.Terminal, Output: c.Output,
@@ -120,6 +132,12 @@ func (r Record) Command() (adapters.Command, error) {
 		}, nil
 	case "op":
 		return adapters.Op{ID: c.ID, Name: c.Name, Params: c.Params}, nil
+	case "ask-first":
+		x := adapters.AskFirst{ID: c.ID}
+		for _, u := range c.Uses {
+			x.Uses = append(x.Uses, adapters.Use(u))
+		}
+		return x, nil
 	case "effect-done":
 		return adapters.EffectDone{
 			ID: c.ID, Content: c.Content, Terminal: c.Terminal, Output: c.Output,

@@ -101,6 +101,8 @@ func commands() []adapters.Command {
 		adapters.Answer{Ask: "2", Decision: contract.RejectOnce, Cancelled: true, Answers: jsontext.Value(`{"q":"x"}`)},
 		adapters.Configure{ID: "c", Mode: contract.ModePlan, Model: "m", ThinkingLevel: "high", Sandbox: &yes},
 		adapters.Op{ID: "x", Name: "rewind", Params: jsontext.Value(`{"to":3}`)},
+		adapters.AskFirst{ID: "a", Uses: []adapters.Use{{Tool: "bash", Pattern: "rm *"}, {Tool: "read"}}},
+		adapters.AskFirst{ID: "a"},
 		adapters.EffectDone{
 			ID: "e", Content: "c", Terminal: "t", Output: "o", Truncated: true,
 			Exit: &adapters.TerminalExit{Code: 3, Signal: "SIGTERM"},

@@ -53,13 +53,20 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, hc *host.Confi
 	if err != nil {
 		return nil, usage("see agenthost run --help", "%v", err)
 	}
-	for _, u := range policy.Join(base, rules).Watched(hc.Adapter.Name()) {
-		hc.Options.AskFirst = append(hc.Options.AskFirst, adapters.Use(u))
-	}
+	hc.Options.AskFirst = watched(policy.Join(base, rules), hc.Adapter.Name())
 	if mode := m.Mode(hc.ID); hc.Options.Mode == "" && mode != contract.ModeDefault {
 		hc.Options.Mode = string(mode) // a policy file's: the agent is held to it, too
 	}
 	return m, nil
+}
+
+// watched are the uses that the rules of p are about, for an agent.
+func watched(p *policy.Policy, agent string) []adapters.Use {
+	var uses []adapters.Use
+	for _, u := range p.Watched(agent) {
+		uses = append(uses, adapters.Use(u))
+	}
+	return uses
 }
 
 // policyFile reads a policy file. It adds to the config's rules; of the settings it

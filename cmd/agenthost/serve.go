@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/config"
 	"github.com/agenthost/agenthost/host/daemon"
 	"github.com/agenthost/agenthost/internal/redact"
@@ -246,6 +247,7 @@ func (s *server) changed(cfg config.Config) {
 		return
 	}
 	s.mediator.SetPolicy(base)
+	s.daemon.RulesChanged(func(agent string) []adapters.Use { return watched(base, agent) })
 	s.log.Info("the configuration changed", "file", cfg.File)
 }
 

@@ -39,6 +39,7 @@ func (s *server) prepare(_ context.Context, r daemon.Request) (daemon.Prepared, 
 	if p.Face == wire.FaceTerminal {
 		hc.Face, hc.Cols, hc.Rows, hc.Term, hc.ColorTerm = adapters.FaceTerminal, p.Cols, p.Rows, p.Term, p.ColorTerm
 	}
+	hc.Options.AskFirst = watched(s.mediator.Policy(), adapter.Name())
 	applyConfig(hc, cfg)
 	set.secrets = newRedactor(cfg, hc.Env)
 	hc.Logger = s.log
