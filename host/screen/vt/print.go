@@ -1,6 +1,7 @@
 package vt
 
 import (
+	"bytes"
 	"unicode/utf8"
 )
 
@@ -167,11 +168,18 @@ func (t *Terminal) repeat(n int) {
 	if t.last == 0 {
 		return
 	}
-	// More than the screen holds looks no different.
-	sets := t.cursor.sets
-	t.cursor.sets = [4]byte{}
-	for range min(n, t.cols*t.rows) {
+	c := &t.cursor
+	sets := c.sets
+	c.sets, c.single = [4]byte{}, 0 // it was translated before
+	n = min(n, t.cols*t.rows)       // more than the screen holds looks no different
+	if t.last < utf8.RuneSelf {
+		line := bytes.Repeat([]byte{byte(t.last)}, min(n, t.cols))
+		for ; n > 0; n -= len(line) {
+			t.printASCII(line[:min(n, len(line))])
+		}
+	}
+	for ; n > 0; n-- {
 		t.print(t.last)
 	}
-	t.cursor.sets = sets
+	c.sets = sets
 }
