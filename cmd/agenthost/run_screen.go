@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/nrednav/cuid2"
 
@@ -128,9 +129,12 @@ func (r *runner) onScreen(tty *console.TTY, held *heldWriter, changed <-chan str
 	if end == console.HungUp {
 		r.ends.finish(&problem{code: exitSignal + int(syscall.SIGHUP)})
 	}
-	opened := r.opened()
 	r.shut()
 	<-followed
+	var opened error
+	if end == console.Over || down {
+		opened = r.opened()
+	}
 	var open *host.OpenError
 	switch {
 	case r.ends.cause() != nil:
@@ -158,14 +162,9 @@ func (r *runner) resumeHint() string {
 	return fmt.Sprintf("agenthost run %s --resume %s goes on with the session", r.session.Adapter().Name(), r.session.ID())
 }
 
-// opened is why the session did not open, as far as that is known.
+// opened is why the session, which is over, did not open.
 func (r *runner) opened() error {
-	ctx, cancel := context.WithCancel(context.Background())
-	select {
-	case <-r.session.Done():
-	default:
-		cancel() // it did not end: it is not waited for
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return r.session.Opened(ctx)
 }

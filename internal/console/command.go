@@ -124,6 +124,7 @@ func (c *console) commanded(ctx context.Context, b byte) (End, error) {
 		case c.last.Held:
 			return 0, c.tell(ctx, "you hold control already")
 		}
+		c.taking = true
 		c.out.take()
 		return 0, nil
 	}

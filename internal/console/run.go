@@ -69,6 +69,7 @@ type console struct {
 	hint      string
 	hintUntil time.Time
 	ending    bool // q was pressed once
+	taking    bool // t was pressed, and control is not held yet
 	dirty     bool // the mirror has something to draw
 	painted   time.Time
 
@@ -229,9 +230,10 @@ func (c *console) got(ctx context.Context, r outcome) (End, error) {
 		c.last.Held = false
 	}
 	c.held.Store(c.last.Held)
-	if c.last.Held && !had {
-		c.claim()
+	if c.last.Held && !had && c.taking {
+		c.claim() // else another terminal of the same person took it, for its own size
 	}
+	c.taking = c.taking && !c.last.Held
 	fits := r.chunk.Cols == c.cols && r.chunk.Rows == c.rows
 	if fits {
 		c.asked = time.Time{}
