@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -276,6 +277,79 @@ func TestHandOverOfAnUnsavedSession(t *testing.T) {
 		}
 		check(t, st.end(), "service:notice:")
 	})
+}
+
+// The same when it is gone on with after its host ended: it opens, at once. One that a
+// person names is another matter: it must be there.
+func TestGoOnWithAnUnsavedSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cfg Config
+		first, _ := onScreen(t, func(c *Config) { cfg = *c })
+		first.end()
+		st, c := newStage(t, fakeTerminal{}, func(c *Config) {
+			c.ID, c.Dir, c.StateDir, c.Face, c.Options.Resume = first.ID(), cfg.Dir, cfg.StateDir, adapters.FaceTerminal, "native-1"
+		})
+		c.say("unknown-session")
+		st.next(c, "native-2")
+		if err := st.Opened(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		check(t, st.end())
+		other, c := newStage(t, fakeTerminal{}, func(c *Config) { c.Options.Resume = "native-1" })
+		c.say("unknown-session")
+		if err := other.Opened(t.Context()); err == nil {
+			t.Error("Opened = nil for a session that is not there, want an error")
+		}
+		<-other.Done()
+	})
+}
+
+// A branch that nothing was said in is made once more.
+func TestHandOverOfAnUnsavedBranch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c := onScreen(t, func(cfg *Config) { cfg.Options.Fork = "other" })
+		over := st.setFace(adapters.FaceHeadless, false)
+		c.want("close")
+		next := st.next(c, "")
+		next.say("unknown-session")
+		st.next(next, "native-2")
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+		if got, want := st.last(), "/bin/fake --resume= --mode= --model= --fork=other"; got != want {
+			t.Errorf("command = %q, want %q", got, want)
+		}
+		check(t, st.end(), "service:notice:")
+	})
+}
+
+// The directory for sockets that a killed host left is removed by the next start, and
+// nothing else is.
+func TestSocketDir(t *testing.T) {
+	keep := t.TempDir()
+	s := &Session{dir: t.TempDir(), cfg: Config{Environ: []string{"XDG_RUNTIME_DIR=" + strings.Repeat("/long", 30)}}}
+	if err := os.WriteFile(filepath.Join(s.dir, socketDirFile), []byte(keep), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first, err := s.socketDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := s.socketDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(second)
+	if _, err := os.Stat(first); err == nil || first == second {
+		t.Errorf("%s is left beside %s", first, second)
+	}
+	if _, err := os.Stat(keep); err != nil {
+		t.Errorf("a directory that is none of ours was removed: %v", err)
+	}
+	info, err := os.Stat(second)
+	if err != nil || info.Mode().Perm() != 0o700 || len(second) > maxSocketDir {
+		t.Errorf("%s: %v, %v; want mode 700 and at most %d bytes", second, info.Mode(), err, maxSocketDir)
+	}
 }
 
 func TestSetFaceUnsupported(t *testing.T) {

@@ -23,6 +23,9 @@ func (f fakeTerminal) DescribeTerminal() adapters.Description { return f.Describ
 func (f fakeTerminal) Launch(r adapters.LaunchRequest) (adapters.Launch, error) {
 	l, err := f.fakeAdapter.Launch(r)
 	l.Argv = append(l.Argv, "--mode="+r.Options.Mode, "--model="+r.Options.Model)
+	if r.Options.Fork != "" {
+		l.Argv = append(l.Argv, "--fork="+r.Options.Fork)
+	}
 	return l, err
 }
 

@@ -212,8 +212,9 @@ func (s *Session) opened(o adapters.Outcome) bool {
 		s.replaceChild()
 		return false
 	}
+	unsaid := s.unknown(o.Err)
 	if s.forgotten(o.Err) {
-		if s.hand != nil {
+		if s.hand != nil || unsaid {
 			s.anew = false
 			s.replaceChild()
 			return false
@@ -244,14 +245,16 @@ func (s *Session) unknown(cause *contract.Error) bool {
 // own session, because it died before it had saved it. The next start is a new
 // one: a prompt that waits is worth more than a memory that is gone.
 func (s *Session) forgotten(cause *contract.Error) bool {
-	if s.restart == 0 && s.hand == nil || s.cfg.Options.Resume == "" || cause.Code != contract.CodeSessionNotFound {
+	unsaid := s.unknown(cause)
+	if s.restart == 0 && s.hand == nil && !unsaid || s.cfg.Options.Resume == "" || cause.Code != contract.CodeSessionNotFound {
 		return false
 	}
-	nothing := s.unknown(cause)
 	s.cfg.Options.Resume, s.cfg.Options.ForkAt, s.meta.Facts.NativeSession = "", "", ""
 	s.meta.Rewinds = nil
-	if s.anew = true; nothing && s.hand != nil {
-		return true // nothing was said that it could have forgotten
+	if s.anew = true; unsaid {
+		// Nothing was said that it could have forgotten; a branch is made once more.
+		s.cfg.Options.Fork, s.cfg.Options.ForkAt = s.branch.fork, s.branch.at
+		return true
 	}
 	s.service(contract.ServiceNotice, cause.Code, "The agent had not saved its session when it ended; it starts anew and does not know what was said before.")
 	return true
@@ -373,9 +376,11 @@ func (s *Session) failOpen(step adapters.Step, status adapters.ExitStatus) (agai
 		s.meta.OpenError = nil
 		return true
 	}
+	unsaid := s.unknown(s.meta.OpenError)
 	if s.forgotten(s.meta.OpenError) {
 		s.meta.OpenError = nil
-		again, s.anew = s.hand != nil, s.hand == nil
+		again = s.hand != nil || unsaid
+		s.anew = !again
 		return again
 	}
 	s.service(contract.ServiceError, s.meta.OpenError.Code, "The agent could not be started: "+s.meta.OpenError.Message)
@@ -402,6 +407,9 @@ func (s *Session) revive() bool {
 func (s *Session) goOn() {
 	if native := s.meta.Facts.NativeSession; native != "" {
 		o := &s.cfg.Options
+		if o.Fork != "" {
+			s.branch.fork, s.branch.at = o.Fork, o.ForkAt
+		}
 		o.Resume, o.ForkAt, o.Fork, o.Continue = native, s.meta.cutAt(), "", false
 	}
 }

@@ -98,6 +98,9 @@ func (s *Session) restore() error {
 	if err := s.restoreMeta(); err != nil {
 		return err
 	}
+	if native := s.cfg.Options.Resume; native != s.meta.Facts.NativeSession {
+		s.said = native // by somebody; restoreStream knows of our own
+	}
 	if err := s.restoreStream(); err != nil {
 		return err
 	}
@@ -122,7 +125,7 @@ func (s *Session) restoreStream() error {
 		Code: contract.CodeHostStopped, Message: "the host ended before the turn did",
 	})...)
 	s.takeUp(&waiting)
-	if waiting.turns {
+	if waiting.turns || s.journal.Oldest() > 0 {
 		s.said = s.meta.Facts.NativeSession
 	}
 	return nil

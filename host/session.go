@@ -92,10 +92,12 @@ type Session struct {
 
 	restart int    // starts in a row without a turn that ended well
 	said    string // the agent's own session in which something was said last
-	broken  error  // the journal failed: nothing can be kept any more
-	facts   int    // counts what the agent told about itself
-	told    glance
-	ids     int // for commands
+	// branch is what the session was branched off at its start.
+	branch struct{ fork, at string }
+	broken error // the journal failed: nothing can be kept any more
+	facts  int   // counts what the agent told about itself
+	told   glance
+	ids    int // for commands
 }
 
 // state is where the child is in its life.

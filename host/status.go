@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract/session"
 )
 
@@ -78,6 +79,7 @@ func (s *Session) phase() Phase {
 // glance is what of a session makes its Status change.
 type glance struct {
 	phase               Phase
+	face                adapters.Face
 	turn                string
 	queued, asks, facts int
 }
@@ -87,7 +89,7 @@ func (s *Session) tell() {
 	if s.cfg.Changed == nil {
 		return
 	}
-	g := glance{s.phase(), s.stamper.Turn(), len(s.queue), len(s.asks), s.facts}
+	g := glance{s.phase(), s.meta.Face, s.stamper.Turn(), len(s.queue), len(s.asks), s.facts}
 	if g != s.told {
 		s.told = g
 		s.cfg.Changed()
