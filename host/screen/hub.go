@@ -101,6 +101,7 @@ type Hub struct {
 	base    status        // before the first of marks
 	now     status        // after the last one
 	source  *shown        // the present agent's, nil for none
+	blank   bool          // Blank's text is shown
 	changed chan struct{} // closed when there is something to read; nil when nobody waits
 	holds   []*hold
 	moved   chan struct{} // closed when a hold moved; nil when nobody waits
@@ -166,7 +167,7 @@ func (h *Hub) begin(s *shown, text string) {
 		return
 	}
 	h.source = s
-	h.now.running = s != nil
+	h.now.running, h.blank = s != nil, s == nil
 	h.ring.append([]byte{0}) // so that no reader is at its end
 	h.ring.clear()
 	h.epoch, h.drawn = h.ring.head, h.ring.head

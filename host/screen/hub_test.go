@@ -257,6 +257,9 @@ func TestHandOver(t *testing.T) {
 	if c := next(t, h, at, 0); !c.Reset || c.Running || !strings.Contains(string(c.Data), "no screen") {
 		t.Errorf("Blank is told as %+v", c)
 	}
+	if c := next(t, h, Beginning, 0); !c.Reset || !strings.Contains(string(c.Data), "no screen") {
+		t.Errorf("from the beginning Blank is told as %+v", c)
+	}
 	if got := h.Snapshot().Lines[:2]; !slices.Equal(got, []string{"no screen", "now"}) {
 		t.Errorf("Blank shows %q", got)
 	}

@@ -53,6 +53,9 @@ func (h *Hub) read(after int64, limit int) (c Chunk, changed <-chan struct{}, er
 	defer h.mu.Unlock()
 	if after == Beginning {
 		after = h.epoch
+		if h.blank {
+			after = -1 // no agent wrote what is there
+		}
 	}
 	switch {
 	case after < max(h.epoch, h.ring.tail) || after > h.ring.head:
