@@ -259,3 +259,28 @@ func TestAuditLineIsThatOfTheEncoder(t *testing.T) {
 		t.Errorf("a directory that is no UTF-8: %q, %v", got, err)
 	}
 }
+
+// B063: a session that is started without a mode has the policy's, one with an unknown
+// mode does not start, and the mode that holds is the one that is reported.
+func TestModeOfSpawn(t *testing.T) {
+	for _, tt := range []struct {
+		mode, policy string
+		want         contract.PermissionMode
+		refused      bool
+	}{
+		{"", "", contract.ModeDefault, false},
+		{"", "mode: acceptEdits", contract.ModeAcceptEdits, false},
+		{"plan", "mode: acceptEdits", contract.ModePlan, false},
+		{"yolo", "", contract.ModeDefault, true},
+		{"YOLO", "mode: acceptEdits", contract.ModeAcceptEdits, true},
+		{"bypass", "", contract.ModeDefault, true},
+		{"null", "", contract.ModeDefault, true},
+		{"bypassPermissions", "", contract.ModeDefault, true},
+	} {
+		m := New(Options{Policy: rules(t, tt.policy+"\nrules: []")})
+		err := m.StartSession("s", SessionOptions{Mode: contract.PermissionMode(tt.mode), By: phone})
+		if (err != nil) != tt.refused || m.Mode("s") != tt.want {
+			t.Errorf("started in %q over %q: %v, in mode %s, want refused %v, mode %s", tt.mode, tt.policy, err, m.Mode("s"), tt.refused, tt.want)
+		}
+	}
+}
