@@ -16,6 +16,7 @@ import (
 
 	"github.com/nrednav/cuid2"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/relay/gateway"
 	"github.com/agenthost/agenthost/relay/wire"
@@ -39,9 +40,16 @@ type Daemon struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
+	listing sync.Mutex
+	lister  host.Lister // guarded by listing
+
 	mu       sync.Mutex
 	sessions map[string]*entry // guarded by mu
-	closing  bool              // guarded by mu; nothing starts any more
+	// stale are sessions that another process changed, as it left them. guarded by mu
+	stale map[string]host.Meta
+	// offers are what the sessions of an agent offered last. guarded by mu
+	offers  map[string]adapters.Facts
+	closing bool // guarded by mu; nothing starts any more
 }
 
 // Open takes the state directory, ends what a crash left open in it, and starts
@@ -65,7 +73,8 @@ func Open(cfg Config) (*Daemon, error) {
 	d := &Daemon{
 		cfg: cfg, log: cfg.Logger, lock: l, hub: newHub(), slots: make(chan struct{}, cfg.Limits.Sessions),
 		waits:    make(chan struct{}, remoteWaits),
-		sessions: map[string]*entry{},
+		lister:   host.Lister{StateDir: cfg.StateDir},
+		sessions: map[string]*entry{}, stale: map[string]host.Meta{}, offers: map[string]adapters.Facts{},
 	}
 	d.ctx, d.cancel = context.WithCancel(context.Background())
 	if err := d.begin(machine); err != nil {
@@ -100,8 +109,7 @@ func (d *Daemon) begin(m Machine) error {
 	if d.files, err = openFiles(filepath.Join(d.cfg.StateDir, "files"), d.cfg.Limits.FilesBytes); err != nil {
 		return err
 	}
-	_, err = d.takeUp(d.cfg.Resume)
-	return err
+	return d.takeUp(d.cfg.Resume)
 }
 
 // hostOf is what is told of this host. Its id is made once for a state directory.
@@ -122,30 +130,15 @@ func hostOf(cfg Config, m Machine) (wire.Host, error) {
 }
 
 // scan takes up the sessions of the state directory that are not known yet.
-func (d *Daemon) scan() error {
-	_, err := d.takeUp(false)
-	return err
-}
+func (d *Daemon) scan() error { return d.takeUp(false) }
 
 // takeUp is scan that starts, with again, the agents that ran when the host ended.
-// All others are settled. It returns what it read, of the known ones too.
-func (d *Daemon) takeUp(again bool) ([]host.Meta, error) {
-	all, err := host.List(d.cfg.StateDir)
+// All others are settled. Those that are known and changed are noted for refresh.
+func (d *Daemon) takeUp(again bool) error {
+	fresh, err := d.news()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var fresh []*entry
-	d.mu.Lock()
-	for _, m := range all {
-		if d.sessions[m.ID] != nil {
-			continue
-		}
-		e := newEntry(d, m.ID)
-		e.load(m)
-		d.sessions[m.ID] = e
-		fresh = append(fresh, e)
-	}
-	d.mu.Unlock()
 	var wg sync.WaitGroup
 	at := make(chan struct{}, scanAtOnce)
 	for _, e := range fresh {
@@ -156,7 +149,58 @@ func (d *Daemon) takeUp(again bool) ([]host.Meta, error) {
 		})
 	}
 	wg.Wait()
-	return all, nil
+	return nil
+}
+
+// news enters what other processes made in the state directory, and returns it.
+func (d *Daemon) news() (fresh []*entry, err error) {
+	d.listing.Lock()
+	defer d.listing.Unlock()
+	news, err := d.lister.List()
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, m := range news.Changed {
+		if d.sessions[m.ID] != nil {
+			d.stale[m.ID] = m
+			continue
+		}
+		d.shareLocked(&m.Facts, m.Agent)
+		e := newEntry(d, m.ID)
+		e.load(m)
+		d.sessions[m.ID] = e
+		fresh = append(fresh, e)
+	}
+	for _, id := range slices.Concat(news.Unread, news.Gone) {
+		if d.sessions[id] != nil {
+			d.stale[id] = host.Meta{}
+		}
+	}
+	return fresh, nil
+}
+
+// shareLocked lets sessions of an agent that offer the same hold it once: models and
+// commands are most of what is kept of a session that rests.
+func (d *Daemon) shareLocked(f *adapters.Facts, agent string) {
+	has := d.offers[agent]
+	share(&f.Models, &has.Models)
+	share(&f.Modes, &has.Modes)
+	share(&f.Thinkings, &has.Thinkings)
+	share(&f.Commands, &has.Commands)
+	share(&f.Agents, &has.Agents)
+	d.offers[agent] = has
+}
+
+// share replaces mine by the one that others have when it is the same; else others get
+// mine.
+func share[T comparable](mine, others *[]T) {
+	if slices.Equal(*mine, *others) {
+		*mine = *others
+	} else if len(*mine) > 0 {
+		*others = *mine
+	}
 }
 
 // scanAtOnce is how many journals are read at once at the start.
@@ -282,23 +326,28 @@ func (d *Daemon) tend() {
 	}
 }
 
-// refresh looks at the sessions that do not run here: `agenthost run` makes and
-// resumes some beside the daemon.
+// refresh looks at the sessions that do not run here and have changed: `agenthost run`
+// makes and resumes some beside the daemon.
 func (d *Daemon) refresh() error {
-	all, err := d.takeUp(false)
-	if err != nil {
+	if err := d.takeUp(false); err != nil {
 		return err
 	}
-	read := make(map[string]host.Meta, len(all))
-	for _, m := range all {
-		read[m.ID] = m
-	}
+	d.mu.Lock()
+	stale := d.stale
+	d.stale = map[string]host.Meta{}
+	d.mu.Unlock()
 	for _, e := range d.list() {
 		if d.ctx.Err() != nil {
 			return nil // Close waits
 		}
-		if m, ok := read[e.id]; !ok || !e.has(m) {
-			e.refresh()
+		m, changed := stale[e.id]
+		if (!changed || e.has(m)) && !e.isForeign() {
+			continue
+		}
+		if !e.refresh() && changed {
+			d.mu.Lock()
+			d.stale[e.id] = m // next time
+			d.mu.Unlock()
 		}
 	}
 	return nil

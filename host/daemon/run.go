@@ -392,22 +392,28 @@ func (e *entry) has(m host.Meta) bool {
 	return e.run == nil && !e.foreign && e.meta.Updated == m.Updated
 }
 
-// refresh looks at a session that does not run here.
-func (e *entry) refresh() {
+// refresh looks at a session that does not run here. It is false when that has to wait
+// until the session was started or stopped.
+func (e *entry) refresh() bool {
 	select {
 	case <-e.life:
 	default:
-		return // it is being started or stopped
+		return false
 	}
 	defer e.unlock()
 	select {
 	case <-e.gone:
-		return
+		return true
 	default:
 	}
-	if e.current() != nil {
-		return
+	if e.current() == nil {
+		e.reread()
 	}
+	return true
+}
+
+// reread takes over what another process did to a session. The caller holds its life.
+func (e *entry) reread() {
 	m, err := host.Find(e.d.cfg.StateDir, e.id, "")
 	if errors.Is(err, os.ErrNotExist) {
 		e.mu.Lock()
