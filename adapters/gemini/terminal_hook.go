@@ -40,11 +40,11 @@ func (t *terminal) hook(f adapters.Frame) {
 		}
 		t.afterAgent(v.Get("prompt_response").Text())
 	case hookBeforeTool:
-		if t.turn.open && t.turn.taken {
+		if t.turn.has(stamped(v)) {
 			t.beginCall(v.Get("tool_name").Text(), v.Get("tool_input"), v.Get("mcp_context"))
 		}
 	case hookAfterTool:
-		if t.turn.open && t.turn.taken {
+		if t.turn.has(stamped(v)) {
 			t.ranCall(v.Get("tool_name").Text(), v.Get("tool_input"), v.Get("tool_response"))
 		}
 	case hookNotification:

@@ -16,6 +16,8 @@ const (
 	// lastLines is how long the lines of the file may come after the hook that says
 	// that a turn is over.
 	lastLines = 400 * time.Millisecond
+	// nudgeWait is how long Gemini CLI may take to go on after an empty answer.
+	nudgeWait = 2 * time.Second
 	// idleWait is how long the screen must be idle, and the file silent, for a turn
 	// to be over that no hook ends.
 	idleWait = 2 * time.Second
@@ -107,6 +109,13 @@ func (t *terminal) prompted(text string, at time.Time) {
 	if at.IsZero() {
 		at = t.now
 	}
+	if nudge(text) {
+		// It goes on by itself: nobody said that.
+		if l := &t.turn; l.open && l.taken {
+			l.after, l.endAt, l.idle = false, time.Time{}, time.Time{}
+		}
+		return
+	}
 	if t.typed.isOurs(text) {
 		t.turn.since, t.turn.taken, t.turn.idle = at, true, time.Time{}
 		t.typed.confirmed(t, text)
@@ -142,6 +151,13 @@ func (t *terminal) prompted(text string, at time.Time) {
 	t.conversed()
 }
 
+// nudge reports whether a prompt is one that Gemini CLI gives itself, when an answer
+// of the model was empty.
+func nudge(text string) bool {
+	return strings.HasPrefix(text, "[System: You successfully executed a tool but returned an empty response.") ||
+		strings.HasPrefix(text, "[System: You previously returned an empty response")
+}
+
 func blankText(s string) bool { return strings.TrimSpace(s) == "" }
 
 // afterAgent is told by a hook that the agent is done.
@@ -151,6 +167,9 @@ func (t *terminal) afterAgent(response string) {
 		return
 	}
 	l.after, l.endAt = true, t.now.Add(lastLines)
+	if l.pending && l.failure == "" {
+		l.endAt = t.now.Add(nudgeWait) // an empty answer: it may go on by itself
+	}
 	if last := squeezed(l.lastText); last != "" && strings.Contains(squeezed(response), last) && !l.pending {
 		l.endAt = t.now // the file is read to the last answer
 	}
