@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
@@ -128,6 +129,9 @@ type tui struct {
 	next   string
 	// passed are threads that are no conversations, or not looked at yet.
 	passed map[string]bool
+	// before is the mode that held before one was chosen at the screen, changed when.
+	before  contract.PermissionMode
+	changed time.Time
 	// down says that the connection broke, again that a new one repeats what the
 	// server says to each.
 	down, again bool
@@ -194,12 +198,32 @@ func (p *protocol) impose(thread string, got func(reply)) {
 	})
 }
 
+// staleWait is how soon behind a change of rights a turn begins whose request made it.
+// A person is not that fast.
+const staleWait = 500 * time.Millisecond
+
+// imposeAgain takes back what no person chose: in a conversation that it has just begun
+// the screen may miss what we imposed, and names its own defaults with the first prompt.
+// That turn keeps them, and the stream says so; the next one does not.
+func (p *protocol) imposeAgain() {
+	if p.tui.changed.IsZero() || p.now.Sub(p.tui.changed) > staleWait {
+		return
+	}
+	p.facts.want, p.tui.changed = p.tui.before, time.Time{}
+	p.impose(p.root.id, func(r reply) {
+		if r.err != nil && !r.broken {
+			p.notice(contract.ServiceError, r.err.code, "What Codex may do in this conversation is not the session's mode: "+r.err.message)
+		}
+	})
+}
+
 // modeThere takes a mode that was chosen at the screen. It holds for prompts from
 // elsewhere, too, unless it is freer than the session may be.
 func (p *protocol) modeThere(mode contract.PermissionMode) {
 	if mode == p.facts.mode {
 		return
 	}
+	p.tui.before, p.tui.changed = p.facts.want, p.now
 	if known, err := permissionMode(string(mode), p.info.Options.AllowBypass); err == nil {
 		p.facts.want = known
 		return

@@ -239,6 +239,25 @@ func TestSentAsks(t *testing.T) {
 	}
 }
 
+// The screen may name its own defaults with the first prompt of a new conversation:
+// nobody chose them, and the next turn has the session's mode again.
+func TestNotChosenThere(t *testing.T) {
+	const freer = `{"method":"thread/settings/updated","params":{"threadId":"thr-1","threadSettings":{"approvalPolicy":"on-request","sandboxPolicy":{"type":"workspaceWrite"},"model":"gpt-5.5"}}}`
+	for wait, want := range map[time.Duration]string{50 * time.Millisecond: "untrusted", 2 * time.Second: "on-request"} {
+		s := beside(t, adapters.Options{})
+		s.hear(freer)
+		s.tick(wait)
+		n := len(s.wrote)
+		s.typed("t1", "go")
+		imposed := len(s.wrote) > n
+		s.completed("t1", "completed")
+		s.submit(adapters.Prompt{ID: "p1", Text: "x"})
+		if got := s.request("turn/start").Get("params", "approvalPolicy").Text(); got != want || imposed != (want == "untrusted") {
+			t.Errorf("a turn %v after the change: imposed %v, then turn/start with %q, want %q", wait, imposed, got, want)
+		}
+	}
+}
+
 // An ask that is answered at the screen: how shows in what becomes of the call.
 func TestAnsweredThere(t *testing.T) {
 	const head = "user:go start,typed-1 call ask "

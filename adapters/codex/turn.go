@@ -98,6 +98,7 @@ func (p *protocol) openTurn(id string, inputs []*input) {
 		ids = append(ids, in.id)
 	}
 	if p.tui != nil && len(ids) == 0 {
+		p.imposeAgain()
 		p.turn.unsaid, p.turn.sayBy = true, p.now.Add(typedWait)
 		return
 	}
