@@ -305,6 +305,7 @@ func TestTerminalServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFrame(t, c, adapters.LogFile, "--thread t1")
+	<-c.begun // the file may be faster
 	if err := c.spec.Terminal.Hub.Input([]byte("\r")); err != nil {
 		t.Fatal(err)
 	}

@@ -41,9 +41,10 @@ func (e *HandOverError) Is(target error) bool { return target == ErrBusy }
 //
 // While a turn runs, an ask is open or something works in the background it is a
 // *HandOverError; with force the turn is aborted first. A face that the adapter does not
-// have is ErrUnsupported. When ctx ends first the hand-over goes on.
+// have is ErrUnsupported. An agent that is starting is waited for. When ctx ends first a
+// hand-over that has begun goes on.
 func (s *Session) SetFace(ctx context.Context, face adapters.Face, force bool) error {
-	return s.await(ctx, func(done func(error)) { s.handOver(face, force, done) })
+	return s.await(ctx, func(done func(error)) { s.handOver(ctx, face, force, done) })
 }
 
 // handOver is a hand-over to another face that is under way. Prompts wait for its end.
@@ -57,10 +58,12 @@ type handOver struct {
 	done   func(error)
 }
 
-func (s *Session) handOver(face adapters.Face, force bool, done func(error)) {
+func (s *Session) handOver(ctx context.Context, face adapters.Face, force bool, done func(error)) {
 	err := s.mayHave(face)
 	switch {
 	case err != nil:
+	case ctx.Err() != nil:
+		err = context.Cause(ctx) // nobody wants it any more: a person may log in first, for long
 	case s.state == closing || s.state == over:
 		err = ErrStopping
 	case s.hand != nil:
@@ -72,7 +75,7 @@ func (s *Session) handOver(face adapters.Face, force bool, done func(error)) {
 		return
 	case s.state == opening && !force:
 		s.waitOutcome(openID, func(adapters.Outcome) {
-			s.followUp = append(s.followUp, func() { s.handOver(face, force, done) })
+			s.followUp = append(s.followUp, func() { s.handOver(ctx, face, force, done) })
 		})
 		return
 	default:
@@ -91,6 +94,7 @@ func (s *Session) handOver(face adapters.Face, force bool, done func(error)) {
 		if err := s.abort(); err != nil {
 			s.log.Warn("aborting for a hand-over", "session", s.cfg.ID, "err", err)
 		}
+		s.limitAbort()
 	}
 	s.goOver()
 }

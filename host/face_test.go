@@ -399,6 +399,32 @@ func TestHandOverWithoutAChild(t *testing.T) {
 	})
 }
 
+// A hand-over that waits for a log-in, and that nobody wants any more, is none.
+func TestHandOverGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c := newStage(t, fakeTerminal{}, func(cfg *Config) { cfg.Face = adapters.FaceTerminal })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := st.SetFace(ctx, adapters.FaceHeadless, false); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("SetFace = %v, want DeadlineExceeded", err)
+		}
+		c.say("opened native-1")
+		synctest.Wait()
+		c.silent()
+		st.wantFace(adapters.FaceTerminal)
+		// Forced, nothing is waited for.
+		st.end()
+		st, c = newStage(t, fakeTerminal{}, func(cfg *Config) { cfg.Face = adapters.FaceTerminal })
+		over := st.setFace(adapters.FaceHeadless, true)
+		c.want("close")
+		st.next(c, "native-1")
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+		check(t, st.end(), "service:notice:")
+	})
+}
+
 // A stop during a hand-over is a stop.
 func TestStopDuringHandOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -166,6 +166,7 @@ func (s *Session) takeFile(in Input, ev contract.File) error {
 
 func (s *Session) takeAbort(in Input, ev contract.Abort) error {
 	if s.turn.aborting {
+		s.limitAbort()
 		return nil
 	}
 	if _, err := s.user(in.Envelope, ev); err != nil {

@@ -247,8 +247,16 @@ func (s *Session) abort() error {
 	// A person's stop answers every open question: no. They are settled before
 	// the agent hears of the abort, so that none of them can still be allowed.
 	s.closeAsks(contract.ByTurnEnd)
-	s.alarm.set(alarmAbort, now().Add(s.cfg.Limits.Abort))
+	s.limitAbort()
 	return s.submit(adapters.Abort{})
+}
+
+// limitAbort gives an aborted turn its time to end. One that a person aborted at the
+// agent's own screen has none until somebody else wants it ended, too.
+func (s *Session) limitAbort() {
+	if s.turn.aborting && s.alarm[alarmAbort].IsZero() {
+		s.alarm.set(alarmAbort, now().Add(s.cfg.Limits.Abort))
+	}
 }
 
 func (s *Session) checkIdle() {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
@@ -206,6 +207,17 @@ func TestAbortedInTheTerminal(t *testing.T) {
 		c.say("escape", "done cancelled")
 		st.Idle(t.Context())
 		check(t, st.end(), "user:work", "turn-start", "abort", "turn-end:cancelled")
+	})
+	// One that changes nothing there ends when somebody else wants it, too.
+	synctest.Test(t, func(t *testing.T) {
+		st, c := onScreen(t, nil)
+		c.say("typed k work", "takes k", "escape")
+		time.Sleep(time.Hour)
+		c.silent()
+		st.mustSend(contract.Abort{})
+		<-c.gone
+		synctest.Wait()
+		check(t, st.end(), "user:work", "turn-start", "abort", "service:error:timeout", "turn-end:cancelled")
 	})
 	// A crash on the way is the end of the abort.
 	synctest.Test(t, func(t *testing.T) {
