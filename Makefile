@@ -7,7 +7,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X github.com/agenthost/agenthost/in
 CGO     := $(shell command -v $${CC:-cc} >/dev/null 2>&1 && echo 1 || echo 0)
 AGENTS  := e2e/agents/node_modules/.package-lock.json
 
-.PHONY: demo build test check unit e2e race lint vuln fuzz bench schema golden agents clean newest
+.PHONY: page demo build test check unit e2e race lint vuln fuzz bench schema golden agents clean newest
 
 demo: build ## Build, install one real agent, run it, show its stream.
 	demo/run.sh
@@ -56,6 +56,9 @@ bench: ## Benchmarks; compare ratios within one run.
 
 schema: ## Generate the JSON Schemas again.
 	$(GO) generate ./contract/...
+
+page: ## Fetch xterm.js, for the page of an agent's screen, again.
+	relay/gateway/termpage/fetch.sh
 
 golden: ## Write the golden files again; read the diff.
 	$(GO) test $$(grep -rlE --include='*_test.go' 'Bool\("update"|adaptertest.Golden' . | xargs -n1 dirname | sort -u) -update

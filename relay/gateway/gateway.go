@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/agenthost/agenthost/relay/gateway/termpage"
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
@@ -38,6 +39,7 @@ func New(opts Options) *Gateway {
 	for _, r := range routes() {
 		g.mux.HandleFunc(r.Method+" "+r.Path, g.route(r))
 	}
+	termpage.Register(g.mux)
 	g.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		g.refuse(w, r, wire.Errorf(wire.CodeUnknownMethod, "no %s %s here; see /openapi.json", clip(r.Method), clip(r.URL.Path)))
 	})
