@@ -34,13 +34,32 @@ func codexOnScreen(t *testing.T, lab *agentlab.Lab) codexScreen {
 	return c
 }
 
-// enter pastes a line and presses Enter: to Codex keys that come as fast as these are a
-// paste as well, in which Enter is a line end.
+// codexEmpty is what Codex shows in its input line when nothing is in it.
+const codexEmpty = "Ask Codex to do anything"
+
+// pasted reports whether a line is in Codex's input line.
+func pasted(line string) func(screen string) bool {
+	return func(screen string) bool {
+		return !strings.Contains(screen, codexEmpty) && strings.Contains(screen, lastWord(line))
+	}
+}
+
+// enter pastes a line and presses Enter when Codex has it: keys that come as fast as
+// these are a paste to it as well, in which Enter is a line end.
 func (c codexScreen) enter(line string) {
 	c.session.t.Helper()
+	c.shows(codexEmpty)
 	c.input("\x1b[200~" + line + "\x1b[201~")
-	c.shows(lastWord(line))
+	c.until("the line "+line, pasted(line))
 	c.input("\r")
+}
+
+// rests waits until Codex works on nothing.
+func (c codexScreen) rests() {
+	c.session.t.Helper()
+	c.until("a screen at rest", func(s string) bool {
+		return strings.Contains(s, codexEmpty) && !strings.Contains(s, "esc to interrupt")
+	})
 }
 
 // dialog waits for an ask, in the stream and on the screen.
@@ -120,7 +139,10 @@ func TestTerminalCodex(t *testing.T) {
 	if end := s.turnEnd(); end.Status != contract.TurnCancelled {
 		t.Errorf("stopped from elsewhere: %+v", end)
 	}
-	c.loses("esc to interrupt")
+	c.until("the stop", func(s string) bool {
+		return strings.LastIndex(s, "Conversation interrupted") > strings.LastIndex(s, "on and on")
+	})
+	c.rests()
 
 	// What Codex may do.
 	c.keys("BTab")
@@ -157,15 +179,18 @@ func TestTerminalCodexMoves(t *testing.T) {
 	s.says("In the first.")
 	first := s.codexOpened()
 
+	c.rests()
 	c.enter("/new")
 	wait(s, func(ev contract.Service) bool { return strings.Contains(ev.Text, "Another conversation") })
 	second := s.codexOpened()
 	if second == first {
 		t.Error("the session did not go to the new conversation")
 	}
-	c.enter(line("shell touch asked.txt", "text In the second."))
-	s.decide(c.dialog().Call, contract.AllowOnce)
+	c.enter(line("text In the second."))
 	s.says("In the second.")
+	c.enter(line("shell touch asked.txt", "text Asked in the second."))
+	s.decide(c.dialog().Call, contract.AllowOnce)
+	s.says("Asked in the second.")
 	s.prompt(line("text Sent to the second."))
 	s.says("Sent to the second.")
 	c.shows("• Sent to the second.")
@@ -203,6 +228,7 @@ func TestTerminalCodexMoves(t *testing.T) {
 	}
 
 	// Who quits the screen ends the session.
+	c.rests()
 	c.enter("/quit")
 	select {
 	case <-s.host.Done():

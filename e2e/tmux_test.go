@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +25,8 @@ func onTerminal(t testing.TB, lab *agentlab.Lab, cols, rows int, argv ...string)
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("tmux is not installed: there is no terminal to put the agent on")
 	}
-	p := &pane{t: t, lab: lab, socket: filepath.Join(filepath.Dir(lab.Home), "tmux")}
+	// A tmux that ends keeps its socket for a moment: each has its own.
+	p := &pane{t: t, lab: lab, socket: filepath.Join(filepath.Dir(lab.Home), "tmux-"+rand.Text()[:6])}
 	t.Cleanup(func() { _ = p.command("kill-server").Run() })
 	p.tmux(append([]string{
 		"start-server", ";", "set", "-g", "remain-on-exit", "on", ";", "set", "-g", "default-terminal", "xterm-256color", ";",
