@@ -60,6 +60,12 @@ type handOver struct {
 
 func (s *Session) handOver(ctx context.Context, face adapters.Face, force bool, done func(error)) {
 	err := s.mayHave(face)
+	if err == nil && face == adapters.FaceHeadless && s.meta.Face != face {
+		// An agent that has only its screen says so before it is ended.
+		if _, lerr := s.cfg.Adapter.Launch(s.launchRequest()); errors.Is(lerr, errors.ErrUnsupported) {
+			err = lerr
+		}
+	}
 	switch {
 	case err != nil:
 	case ctx.Err() != nil:

@@ -382,6 +382,12 @@ func TestScreenByDaemon(t *testing.T) {
 	if got := strings.Join(holders, " "); got != "cli phone cli" {
 		t.Errorf("control was held by %q", got)
 	}
+	// What has only a screen is not ended for a face that it has not.
+	if out, code := d.run("control", "last", "--headless", "--force"); code != exitUsage || !strings.Contains(out, "has only its screen") {
+		t.Errorf("control --headless = %d %s", code, out)
+	}
+	again.press("still there\r")
+	again.sees("got still there")
 	again.press("exit 0\r")
 	again.ends(exitOK)
 	again.sees("the session is over")
