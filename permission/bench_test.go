@@ -170,7 +170,7 @@ func (x *crowd) next(t testing.TB, kind string) time.Duration {
 
 // BenchmarkMediate has 1,000 rules, 1,000 grants and an audit log in a file, and decides
 // commands and paths of each kind of answer. The aim is a p99 below 100 µs. quiet-p99 is
-// that of the quietest 5,000 decisions in a row, some collections of garbage with them.
+// that of the quietest 1,000 decisions in a row, a collection of garbage with them.
 // noise-p99 is how much longer than mostly a calculation took that is done after each
 // decision and allocates nothing: what the machine adds to any p99.
 func BenchmarkMediate(b *testing.B) {
@@ -190,7 +190,7 @@ func BenchmarkMediate(b *testing.B) {
 			}
 			b.ReportMetric(float64(percentile(slices.Clone(times), 50)), "p50-ns")
 			b.ReportMetric(float64(percentile(slices.Clone(times), 99)), "p99-ns")
-			b.ReportMetric(float64(quietest(times, 5000)), "quiet-p99-ns")
+			b.ReportMetric(float64(quietest(times, 1000)), "quiet-p99-ns")
 			b.ReportMetric(float64(percentile(still, 99)-percentile(still, 50)), "noise-p99-ns")
 		})
 	}

@@ -9,7 +9,7 @@ import (
 const (
 	// maxCached is how many scripts are kept, maxCachedBytes how much text they
 	// have together, maxCachedText each of them. What is beyond is read again.
-	maxCached      = 512
+	maxCached      = 1024
 	maxCachedBytes = 256 << 10
 	maxCachedText  = 16 << 10
 )

@@ -30,7 +30,6 @@ type Script struct {
 	// Commands may hold some of it nevertheless.
 	Opaque string
 
-	file   *syntax.File
 	normal *normal
 }
 
@@ -38,6 +37,8 @@ type Script struct {
 type normal struct {
 	once sync.Once
 	text string
+	// file is what was parsed, nil when text is made: it takes most of the memory.
+	file *syntax.File
 	// kits print it, size is the length of the source.
 	kits *kits
 	size int
@@ -46,18 +47,21 @@ type normal struct {
 // Normal is the script in canonical spacing, the same for scripts that differ in
 // nothing but blanks. Empty when Opaque is set. It is safe for concurrent use.
 func (s *Script) Normal() string {
-	if s.Opaque != "" || s.file == nil {
+	if s.Opaque != "" || s.normal == nil {
 		return ""
 	}
-	s.normal.once.Do(func() { s.normal.text = s.print() })
+	s.normal.once.Do(func() {
+		s.normal.text = s.normal.print()
+		s.normal.file = nil
+	})
 	return s.normal.text
 }
 
-func (s *Script) print() string {
+func (n *normal) print() string {
 	var b strings.Builder
-	kit := s.normal.kits.take()
-	err := kit.printer.Print(&b, s.file)
-	s.normal.kits.give(kit, s.normal.size)
+	kit := n.kits.take()
+	err := kit.printer.Print(&b, n.file)
+	n.kits.give(kit, n.size)
 	if err != nil {
 		return ""
 	}
