@@ -55,7 +55,7 @@ func (a Adapter) LaunchTerminal(req adapters.TerminalRequest) (adapters.Launch, 
 		argv = slices.Clone(req.Command)
 	}
 	l := adapters.Launch{Pass: slices.Clone(spec().Pass), Screen: true}
-	l.Argv = append(slices.Concat(argv, terminalArgs(req.LaunchRequest)), req.Args...)
+	l.Argv = append(slices.Concat(argv, terminalArgs(req)), req.Args...)
 	l.Env = append(l.Env, adapters.Pair{Name: "GEMINI_CLI_NO_RELAUNCH", Value: "1"})
 	tmp := filepath.Join(req.StateDir, "tmp")
 	l.Env = append(l.Env, adapters.Pair{Name: "TMPDIR", Value: tmp})
@@ -68,7 +68,7 @@ func (a Adapter) LaunchTerminal(req adapters.TerminalRequest) (adapters.Launch, 
 	if err := a.machine.askFirst(req.LaunchRequest, &l); err != nil {
 		return adapters.Launch{}, err
 	}
-	if chats := a.machine.chats(req.LaunchRequest); chats != "" {
+	if chats := a.machine.chats(req); chats != "" {
 		l.Env = append(l.Env, adapters.Pair{Name: chatsVar, Value: chats})
 		if req.Options.Resume != "" && a.machine.OS != "windows" {
 			l.Argv = inAnotherMinute(l.Argv, chats)
@@ -162,7 +162,7 @@ func approvalMode(mode string) (string, error) {
 }
 
 // terminalArgs are the arguments of a start with its screen.
-func terminalArgs(req adapters.LaunchRequest) []string {
+func terminalArgs(req adapters.TerminalRequest) []string {
 	o := req.Options
 	mode, err := approvalMode(o.Mode)
 	if err != nil {
@@ -175,7 +175,7 @@ func terminalArgs(req adapters.LaunchRequest) []string {
 	case o.Continue:
 		args = append(args, "--resume", "latest")
 	default:
-		args = append(args, "--session-id", ownSession(req.SessionID))
+		args = append(args, sessionArg, ownSession(req))
 	}
 	if o.Model != "" {
 		args = append(args, "--model", o.Model)
@@ -189,10 +189,13 @@ func terminalArgs(req adapters.LaunchRequest) []string {
 	return args
 }
 
-// ownSession is a UUID that belongs to a session of the host, so that the name of
-// its chat file is known before it starts.
-func ownSession(id string) string {
-	sum := sha256.Sum256([]byte("agenthost gemini session " + id))
+// sessionArg gives a new session its id. One that is used already is refused.
+const sessionArg = "--session-id"
+
+// ownSession is a UUID that belongs to one start of a session of the host, so that the
+// name of its chat file is known before it.
+func ownSession(req adapters.TerminalRequest) string {
+	sum := sha256.Sum256([]byte("agenthost gemini session " + req.SessionID + " " + req.SocketDir))
 	b := sum[:16]
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
@@ -204,14 +207,14 @@ const chatsVar = "AGENTHOST_GEMINI_CHATS"
 
 // chats is a pattern of the session's chat files, empty when it cannot be known: the
 // directory of a project is named in a file of Gemini CLI, once it ran there.
-func (m Machine) chats(req adapters.LaunchRequest) string {
+func (m Machine) chats(req adapters.TerminalRequest) string {
 	o := req.Options
 	id := o.Resume
 	switch {
 	case o.Resume == "" && o.Continue, req.Getenv == nil:
 		return ""
 	case id == "":
-		id = ownSession(req.SessionID)
+		id = ownSession(req)
 	}
 	home := req.Getenv("GEMINI_CLI_HOME")
 	if home == "" {

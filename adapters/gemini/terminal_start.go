@@ -3,6 +3,7 @@ package gemini
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,7 +43,7 @@ func (t *terminal) begin() {
 		t.open.id = t.info.Options.Resume
 		t.open.native = true
 	} else if !t.info.Options.Continue {
-		t.open.id = ownSession(t.info.ID)
+		t.open.id = startedAs(t.info.Launch)
 	}
 	if chats := chatsOf(t.info); chats != "" {
 		from := int64(0)
@@ -51,6 +52,14 @@ func (t *terminal) begin() {
 		}
 		t.follow(chats, from)
 	}
+}
+
+// startedAs is the id that a new session was given.
+func startedAs(l adapters.Launch) string {
+	if i := slices.Index(l.Argv, sessionArg); i >= 0 && i+1 < len(l.Argv) {
+		return l.Argv[i+1]
+	}
+	return ""
 }
 
 // chatsOf is the pattern that Launch found.
@@ -105,7 +114,7 @@ func (t *terminal) ready() {
 		return
 	}
 	if o.id == "" { // the newest one, and no hook to name it
-		o.id = ownSession(t.info.ID)
+		o.id = "unknown"
 	}
 	o.wire = o.id
 	id := rawjson.AppendString(nil, o.wire)
