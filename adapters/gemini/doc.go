@@ -37,6 +37,13 @@
 // It asks for a login only when the setting "auth" names a method: that writes the
 // user's settings. It offers no files: writing a new file fails when it does.
 //
+// # Its own screen
+//
+// LaunchTerminal and NewTerminalProtocol are of Gemini CLI on a PTY: hooks, chat file
+// and screen are heard and said to package acp as an agent would (type terminal).
+// Whatever becomes of the host or of a hook, a tool that needs a permission waits in the
+// CLI's own dialog; a key for one call never answers that of another (dialogGate).
+//
 // # Settings
 //
 // Those of package acp, and "trust" = "yes": the directory is trusted for this
@@ -49,7 +56,7 @@
 //
 // # Non-goals
 //
-// The headless stream-json output (it has no permissions) and the terminal UI.
+// The headless stream-json output (it has no permissions).
 //
 // # Testing
 //
