@@ -90,11 +90,11 @@ func (p *protocol) settingsUpdated(params rawjson.Value) {
 		role = contract.RoleUser
 	}
 	p.facts.planned = p.facts.planned || s.Get("collaborationMode", "mode").Text() == collaboratePlan
-	mode := p.modeOf(s)
+	mode, by := p.modeOf(s), role
 	if p.tui != nil && p.facts.configuring == 0 {
-		p.modeThere(mode)
+		by = p.modeThere(mode)
 	}
-	p.setMode(role, mode)
+	p.setMode(by, mode)
 	if m := s.Get("model").Text(); m != "" {
 		p.setModel(role, m)
 	}

@@ -217,17 +217,19 @@ func (p *protocol) imposeAgain() {
 	})
 }
 
-// modeThere takes a mode that was chosen at the screen. It holds for prompts from
-// elsewhere, too, unless it is freer than the session may be.
-func (p *protocol) modeThere(mode contract.PermissionMode) {
+// modeThere takes a mode that was chosen at the screen, and says as whose it is told. It
+// becomes the session's, and so holds for prompts from elsewhere and for the next child,
+// unless it is freer than the session may be or none of its modes: then it is Codex's.
+func (p *protocol) modeThere(mode contract.PermissionMode) contract.Role {
 	if mode == p.facts.mode {
-		return
+		return contract.RoleUser
 	}
 	p.tui.before, p.tui.changed = p.facts.want, p.now
 	if known, err := permissionMode(string(mode), p.info.Options.AllowBypass); err == nil {
 		p.facts.want = known
-		return
+		return contract.RoleUser
 	}
 	p.notice(contract.ServiceNotice, "", fmt.Sprintf(
 		"What Codex may do was changed to %s at the terminal. Prompts from elsewhere keep the mode %s.", mode, p.facts.want))
+	return contract.RoleAgent
 }

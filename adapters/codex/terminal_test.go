@@ -224,6 +224,9 @@ func TestSentAsks(t *testing.T) {
 	if s.facts.Mode != "never/auto_review" {
 		t.Errorf("mode = %q, want never/auto_review", s.facts.Mode)
 	}
+	if d := s.drafts[len(s.drafts)-1]; d.Role == contract.RoleUser {
+		t.Errorf("told as the session's: %+v: the next child would be started in it", d)
+	}
 	s.submit(adapters.Prompt{ID: "p1", Text: "x"})
 	p := s.request("turn/start").Get("params")
 	if p.Get("approvalPolicy").Text() != "untrusted" || p.Get("approvalsReviewer").Text() != "user" || p.Get("sandboxPolicy", "type").Text() != "workspaceWrite" {
