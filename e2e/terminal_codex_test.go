@@ -157,10 +157,24 @@ func TestTerminalCodex(t *testing.T) {
 	s.says("Without asking.")
 	exists(t, lab, "four.txt")
 
+	// Freer than the session may be: for what is typed, and for no prompt from elsewhere.
+	c.rests()
+	c.enter("/permissions")
+	c.shows("Full Access")
+	c.keys("3")
+	c.shows("Enable full access?")
+	c.keys("Enter")
+	wait(s, func(ev contract.AgentConfigurationChanged) bool { return ev.PermissionMode == contract.ModeBypassPermissions })
+	s.send(contract.AgentConfigurationChanged{PermissionMode: contract.ModeDefault})
+	wait(s, func(ev contract.AgentConfigurationChanged) bool { return ev.PermissionMode == contract.ModeDefault })
+	s.prompt(line("shell touch five.txt", "text Asked all the same."))
+	s.decide(c.dialog().Call, contract.AllowOnce)
+	s.says("Asked all the same.")
+
 	c.Resize(60, 20)
 	c.until("a screen of 60 columns", func(string) bool {
 		sc := c.Snapshot()
-		return sc.Cols == 60 && strings.Contains(strings.Join(sc.Lines, "\n"), "Without asking.")
+		return sc.Cols == 60 && strings.Contains(strings.Join(sc.Lines, "\n"), "Asked all the same.")
 	})
 
 	envs := s.stop()
