@@ -164,7 +164,9 @@ func TestTerminalCodex(t *testing.T) {
 	c.keys("3")
 	c.shows("Enable full access?")
 	c.keys("Enter")
-	wait(s, func(ev contract.AgentConfigurationChanged) bool { return ev.PermissionMode == contract.ModeBypassPermissions })
+	wait(s, func(ev contract.AgentConfigurationChanged) bool {
+		return ev.PermissionMode == contract.ModeBypassPermissions
+	})
 	s.send(contract.AgentConfigurationChanged{PermissionMode: contract.ModeDefault})
 	wait(s, func(ev contract.AgentConfigurationChanged) bool { return ev.PermissionMode == contract.ModeDefault })
 	s.prompt(line("shell touch five.txt", "text Asked all the same."))
