@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agenthost/agenthost/host/screen/vt"
+	"github.com/agenthost/agenthost/internal/vt"
 )
 
 const (

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
-	"github.com/agenthost/agenthost/host/screen/vt"
+	"github.com/agenthost/agenthost/internal/vt"
 )
 
 // fake is an agent on a terminal: what is written to it is its output.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
-	"github.com/agenthost/agenthost/host/screen/vt"
 	"github.com/agenthost/agenthost/internal/proc"
+	"github.com/agenthost/agenthost/internal/vt"
 )
 
 // patience is how long a test waits for what must happen, on a busy machine.
@@ -172,7 +172,7 @@ func beComposer() int {
 // TestBytesAreEqual: what passes is what a bare PTY gives, for what a real agent wrote
 // to its terminal.
 func TestBytesAreEqual(t *testing.T) {
-	paths, err := filepath.Glob("vt/testdata/*.json")
+	paths, err := filepath.Glob("../../internal/vt/testdata/*.json")
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no recordings: ", err)
 	}

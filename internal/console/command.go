@@ -89,7 +89,6 @@ func (c *console) bye(end End) {
 	b := c.aside(end != Over && end != Quit)
 	began := time.Now()
 	_ = c.tty.write(b, func() bool { return time.Since(began) > byeTime }) // it is gone
-	c.mirror.close()
 }
 
 // commanded is a command behind the escape key; 0 is a key for the agent.

@@ -262,18 +262,9 @@ func TestAttach(t *testing.T) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var above []string
-	for y := range p.em.ScrollbackLen() {
-		var line strings.Builder
-		for x := range 40 {
-			if cell := p.em.ScrollbackCellAt(x, y); cell != nil {
-				line.WriteString(cell.Content)
-			}
-		}
-		above = append(above, strings.TrimRight(line.String(), " "))
-	}
-	if all := strings.Join(above, "\n"); !strings.HasPrefix(all, "$ make\nok") {
-		t.Errorf("above the screen is %q", all)
+	above := string(p.em.Scrollback())
+	if !strings.HasPrefix(above, "$ make\r\nok\r\n") {
+		t.Errorf("above the screen is %q", above)
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"github.com/agenthost/agenthost/internal/vt"
 )
 
 // wait is how long a test waits for what must happen, on a busy machine.
@@ -179,7 +180,7 @@ type person struct {
 	before syscall.Termios
 
 	mu      sync.Mutex
-	em      *vt.Emulator // guarded by mu
+	em      *vt.Terminal // guarded by mu
 	raw     []byte       // guarded by mu: all that was written to the terminal
 	changed chan struct{}
 	stopped bool          // guarded by mu: reads nothing
@@ -194,7 +195,7 @@ func newPerson(t *testing.T, cols, rows int) *person {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &person{t: t, master: nonblocking(t, master), em: vt.NewEmulator(max(1, cols), max(1, rows)), changed: make(chan struct{}), goes: make(chan struct{}, 1), read: make(chan struct{})}
+	p := &person{t: t, master: nonblocking(t, master), em: vt.New(cols, rows, 1000), changed: make(chan struct{}), goes: make(chan struct{}, 1), read: make(chan struct{})}
 	p.size(cols, rows)
 	p.tty, err = os.OpenFile(slave.Name(), os.O_RDWR|syscall.O_NOCTTY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -202,16 +203,12 @@ func newPerson(t *testing.T, cols, rows int) *person {
 	}
 	_ = slave.Close()
 	p.before = p.termios()
-	drained := make(chan struct{})
-	go func() { defer close(drained); _, _ = io.Copy(io.Discard, p.em) }()
 	go p.look()
 	t.Cleanup(func() {
 		p.resume()
 		_ = p.master.Close()
 		_ = p.tty.Close()
 		<-p.read
-		closeEmulator(p.em)
-		<-drained
 	})
 	return p
 }
@@ -283,16 +280,12 @@ func (p *person) size(cols, rows int) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.em.Resize(max(1, cols), max(1, rows))
+	p.em.Resize(cols, rows)
 }
 
 // screenLocked is what the person sees, without blanks at the ends.
 func (p *person) screenLocked() string {
-	lines := strings.Split(p.em.String(), "\n")
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " \r")
-	}
-	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+	return strings.TrimRight(strings.Join(p.em.Lines(), "\n"), "\n")
 }
 
 // sees waits for a screen.

@@ -2,19 +2,18 @@ package console
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/charmbracelet/x/vt"
+
+	"github.com/agenthost/agenthost/internal/vt"
 )
 
 // mirror shows a screen of any size in a terminal of any size. It is the terminal's
 // only user while it is on, and draws into the alternate screen.
 type mirror struct {
-	em         *vt.Emulator
-	drained    chan struct{} // closed when what the emulator answers is no longer read
-	cols, rows int           // of the screen
+	em         *vt.Terminal // nil while nothing is known of the screen
+	cols, rows int          // of the screen
 	// shown are the lines as they were drawn last; nil draws all.
 	shown []string
 	// left and top are the part of the screen that is shown.
@@ -34,15 +33,8 @@ func (m *mirror) off() string {
 
 // reset makes the screen anew.
 func (m *mirror) reset(cols, rows int) {
-	m.close()
 	m.cols, m.rows = cols, rows
-	em, drained := vt.NewEmulator(cols, rows), make(chan struct{})
-	em.SetScrollbackSize(0)
-	m.em, m.drained = em, drained
-	go func() { // it blocks at a question until its answer is read
-		defer close(drained)
-		_, _ = io.Copy(io.Discard, em)
-	}()
+	m.em = vt.New(cols, rows, 0)
 }
 
 // resize follows the size of the screen; 0 is not known.
@@ -54,36 +46,13 @@ func (m *mirror) resize(cols, rows int) {
 	m.em.Resize(cols, rows)
 }
 
-func (m *mirror) close() {
+// write takes what the agent wrote. Its questions are answered elsewhere.
+func (m *mirror) write(p []byte) {
 	if m.em == nil {
 		return
 	}
-	closeEmulator(m.em)
-	<-m.drained
-	m.em = nil
-}
-
-// closeEmulator ends the reading of what an emulator answers. Its own Close may not be
-// called while it is read.
-func closeEmulator(em *vt.Emulator) {
-	if w, ok := em.InputPipe().(io.Closer); ok {
-		_ = w.Close() // has no error
-	}
-}
-
-// write takes what the agent wrote. An emulator that fails on it is no reason to fail:
-// the screen is wrong until the next repaint, which false asks for.
-func (m *mirror) write(p []byte) (fine bool) {
-	if m.em == nil {
-		return true // nothing is known of the screen yet
-	}
-	defer func() {
-		if recover() != nil {
-			fine = false
-		}
-	}()
-	_, err := m.em.Write(p)
-	return err == nil
+	_, _ = m.em.Write(p) // never fails
+	m.em.Answers()
 }
 
 // paint draws what changed into a terminal of cols and rows, whose last line is status.
@@ -92,16 +61,19 @@ func (m *mirror) paint(cols, rows int, status string) []byte {
 	lines := make([]string, 0, rows)
 	x, y, hidden := 0, 0, true
 	if m.em != nil {
-		pos := m.em.CursorPosition()
-		m.pan(cols, room, pos.X, pos.Y)
-		x, y, hidden = pos.X-m.left, pos.Y-m.top, m.em.CursorHidden()
-		all := strings.Split(m.em.Render(), "\n")
-		for i := m.top; i < len(all) && len(lines) < room; i++ {
-			lines = append(lines, ansi.Cut(strings.TrimSuffix(all[i], "\r"), m.left, m.left+cols))
+		atX, atY := m.em.Cursor()
+		m.pan(cols, room, atX, atY)
+		x, y, hidden = atX-m.left, atY-m.top, !m.em.Visible()
+		for len(lines) < room {
+			line, width := m.em.Line(m.top+len(lines), m.left, m.left+cols)
+			if width < cols {
+				line = append(line, "\x1b[K"...)
+			}
+			lines = append(lines, string(line))
 		}
 	}
 	for len(lines) < room {
-		lines = append(lines, "")
+		lines = append(lines, "\x1b[K")
 	}
 	if rows > 1 {
 		lines = append(lines, statusLine(status, cols))
@@ -119,9 +91,6 @@ func (m *mirror) paint(cols, rows int, status string) []byte {
 			continue
 		}
 		b = fmt.Appendf(b, "\x1b[%d;1H\x1b[m%s\x1b[m", i+1, line)
-		if ansi.StringWidth(line) < cols {
-			b = append(b, "\x1b[K"...)
-		}
 		m.shown[i] = line
 	}
 	if !hidden && x >= 0 && x < cols && y >= 0 && y < room {

@@ -285,7 +285,7 @@ func (c *console) change(ctx context.Context) error {
 	var b []byte
 	if c.plain {
 		b = append(b, c.mirror.off()...)
-		c.mirror.close()
+		c.mirror.em = nil
 	} else {
 		b = append(c.modes.restore(), c.mirror.on()...)
 		c.dirty = true
@@ -301,12 +301,10 @@ func (c *console) change(ctx context.Context) error {
 func (c *console) show(r Chunk) error {
 	if !c.plain {
 		if r.Reset {
-			c.mirror.reset(max(1, r.Cols), max(1, r.Rows))
+			c.mirror.reset(r.Cols, r.Rows)
 		}
 		c.mirror.resize(r.Cols, r.Rows)
-		if !c.mirror.write(r.Data) {
-			c.mirror.reset(max(1, r.Cols), max(1, r.Rows))
-		}
+		c.mirror.write(r.Data)
 		c.dirty = true
 		return nil
 	}

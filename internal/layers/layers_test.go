@@ -22,7 +22,9 @@ var allowed = map[string][]string{
 	"contract/fold":    {"contract", "contract/session"},
 	"adapters":         {"contract", "contract/session"},
 	"host/stamp":       {"contract", "adapters", "adapters/present"}, // drafts become envelopes here
-	"host/screen":      {"adapters"},                                 // a screen as text is a frame's; a terminal is any Source
+	"host/screen":      {"adapters", "internal/vt"},                  // a screen as text is a frame's; a terminal is any Source
+	"internal/vt":      {},
+	"internal/console": {"internal/vt"}, // whose screen it shows is a Terminal's to know
 	// It plays the host's part, with the host's own stamper, and names no agent:
 	// a Wire knows what other clients and agents say to each other.
 	"adapters/replay": {

@@ -103,6 +103,9 @@ func (t *Terminal) Size() (cols, rows int) { return t.cols, t.rows }
 // Cursor is where the cursor is, from 0.
 func (t *Terminal) Cursor() (x, y int) { return t.cursor.x, t.cursor.y }
 
+// Visible says that the cursor is shown.
+func (t *Terminal) Visible() bool { return t.modes.visible }
+
 // Alt says that the alternate screen is shown.
 func (t *Terminal) Alt() bool { return t.on == &t.alt }
 

@@ -27,6 +27,6 @@
 //
 // # Testing
 //
-// go test ./host/screen/vt: tables, recordings of real agents, random programs whose
+// go test ./internal/vt: tables, recordings of real agents, random programs whose
 // Repaint must give the same state, and another emulator as oracle for what both know.
 package vt

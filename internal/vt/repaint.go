@@ -64,24 +64,36 @@ func (t *Terminal) appendScreen(b []byte, s *screen) []byte {
 	b = append(b, "\x1b[H\x1b[J"...)
 	var pen style
 	for y, row := range s.rows {
-		n := len(row)
-		for n > 0 && row[n-1] == (cell{}) {
-			n--
-		}
+		n := written(row)
 		if n == 0 {
 			continue
 		}
 		b = strconv.AppendInt(append(b, "\x1b["...), int64(y+1), 10)
 		b = append(b, 'H')
-		for _, c := range row[:n] {
-			if c.style != pen && c.rune != tail {
-				b = t.appendPen(b, pen, c.style)
-				pen = c.style
-			}
-			b = t.appendCell(b, c)
-		}
+		b, pen = t.appendCells(b, pen, row[:n])
 	}
 	return t.appendPen(b, pen, style{})
+}
+
+// written is how much of a row is not blank at its end.
+func written(row []cell) int {
+	n := len(row)
+	for n > 0 && row[n-1] == (cell{}) {
+		n--
+	}
+	return n
+}
+
+// appendCells appends cells, and gives the pen they leave.
+func (t *Terminal) appendCells(b []byte, pen style, row []cell) ([]byte, style) {
+	for _, c := range row {
+		if c.style != pen && c.rune != tail {
+			b = t.appendPen(b, pen, c.style)
+			pen = c.style
+		}
+		b = t.appendCell(b, c)
+	}
+	return b, pen
 }
 
 // appendPen appends what makes one pen the other.
@@ -163,14 +175,33 @@ func (t *Terminal) Scrollback() []byte {
 	var b []byte
 	for _, row := range t.scrollback.all() {
 		var pen style
-		for _, c := range row {
-			if c.style != pen && c.rune != tail {
-				b = t.appendPen(b, pen, c.style)
-				pen = c.style
-			}
-			b = t.appendCell(b, c)
-		}
+		b, pen = t.appendCells(b, pen, row)
 		b = append(t.appendPen(b, pen, style{}), "\r\n"...)
 	}
 	return b
+}
+
+// Line is what shows the columns from left on, before right, of a row, beginning and
+// ending with the plain pen, and how many columns it fills: what is blank at its end
+// is left out. Of a character that is cut a blank is shown. What lies outside of the
+// screen is blank.
+func (t *Terminal) Line(y, left, right int) (line []byte, width int) {
+	if y < 0 || y >= t.rows {
+		return nil, 0
+	}
+	row := t.on.rows[y]
+	left = max(0, left)
+	right = min(right, written(row))
+	if left >= right {
+		return nil, 0
+	}
+	cut := slices.Clone(row[left:right])
+	if first := &cut[0]; first.rune == tail {
+		*first = cell{style: first.style}
+	}
+	if last := &cut[len(cut)-1]; last.wide {
+		*last = cell{style: last.style}
+	}
+	line, pen := t.appendCells(nil, style{}, cut)
+	return t.appendPen(line, pen, style{}), len(cut)
 }
