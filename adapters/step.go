@@ -51,7 +51,8 @@ type Draft struct {
 	// AskOptions say what the agent takes as an answer to Ask.
 	AskOptions AskOptions
 	// Key names a user's Text that a person typed in the agent's own interface, so
-	// that Prompts can. It is unique for the Protocol's life.
+	// that Prompts can. It is unique for the Protocol's life. An Outcome whose ID is
+	// a Key says that the agent gave the text back and no turn will take it up.
 	Key string
 	// Prompts are set for a turn-start: the ids of the Prompt and Steer commands,
 	// and the Keys of what was typed, that the agent takes up with this turn. None

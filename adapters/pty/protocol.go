@@ -290,11 +290,11 @@ func (p *protocol) Tick(now time.Time) adapters.Step {
 
 // Exit implements adapters.Protocol.
 func (p *protocol) Exit(_ time.Time, s adapters.ExitStatus) adapters.Step {
+	if p.open != "" && s.Code == 0 && s.Err == "" && s.Signal == "" {
+		p.start() // it was there, and has done what it had to
+	}
 	if p.open != "" {
-		why := s.Err
-		if why == "" {
-			why = "the program ended"
-		}
+		why := ended(s)
 		p.step.Done = append(p.step.Done, adapters.Outcome{ID: p.open, Err: &contract.Error{Code: contract.CodeStartFailed, Message: why}})
 		p.open = ""
 	}

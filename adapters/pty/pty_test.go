@@ -248,3 +248,31 @@ func TestExit(t *testing.T) {
 		}
 	}
 }
+
+// A program that is quick was there: nothing failed to start.
+func TestExitBeforeTheScreen(t *testing.T) {
+	for _, c := range []struct {
+		status adapters.ExitStatus
+		want   string
+	}{
+		{adapters.ExitStatus{}, ""},
+		{adapters.ExitStatus{Code: 3}, "the program ended with status 3"},
+		{adapters.ExitStatus{Code: -1, Err: "no such file"}, "no such file"},
+	} {
+		p := pty.New().NewTerminalProtocol(adapters.TerminalInfo{})
+		if _, err := p.Submit(time.UnixMilli(0), adapters.Open{ID: "o"}); err != nil {
+			t.Fatal(err)
+		}
+		step := p.Exit(time.UnixMilli(1), c.status)
+		if len(step.Done) != 1 || step.Done[0].ID != "o" {
+			t.Fatalf("Exit(%+v): outcomes %+v, want that of the opening", c.status, step.Done)
+		}
+		got := ""
+		if err := step.Done[0].Err; err != nil {
+			got = err.Message
+		}
+		if got != c.want {
+			t.Errorf("Exit(%+v): %q, want %q", c.status, got, c.want)
+		}
+	}
+}
