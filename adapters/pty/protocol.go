@@ -47,6 +47,7 @@ type turn struct {
 	typed  time.Time // when it was
 	looked time.Time // of the newest screen since then, zero for none
 	before adapters.Screen
+	text   string // that was pasted
 }
 
 var _ adapters.Protocol = (*protocol)(nil)
@@ -152,16 +153,13 @@ func (p *protocol) prompt(now time.Time, c adapters.Prompt) error {
 	}
 	p.turn = turn{open: true, before: p.screen}
 	p.emit(adapters.Draft{Event: contract.TurnStart{}, Prompts: []string{c.ID}})
-	if line := confirmation(p.screen); line != "" {
-		p.endTurn(contract.TurnFailed, &contract.Error{
-			Code:    contract.CodeInvalidRequest,
-			Message: fmt.Sprintf("Nothing was typed: the screen asks for a confirmation (%q), which the Enter of a prompt would give.", line),
-		})
+	if line := confirmation(p.screen, ""); line != "" {
+		p.refuse("Nothing was typed", line)
 		return nil
 	}
 	if p.screen.Paste {
 		p.write("\x1b[200~" + text + "\x1b[201~")
-		p.turn.enter = now.Add(enterWait)
+		p.turn.enter, p.turn.text = now.Add(enterWait), text
 		return nil
 	}
 	for line := range strings.SplitSeq(text, "\n") {
@@ -169,6 +167,14 @@ func (p *protocol) prompt(now time.Time, c adapters.Prompt) error {
 	}
 	p.turn.typed = now
 	return nil
+}
+
+// refuse ends a turn whose Enter would give a confirmation.
+func (p *protocol) refuse(what, line string) {
+	p.endTurn(contract.TurnFailed, &contract.Error{
+		Code:    contract.CodeInvalidRequest,
+		Message: fmt.Sprintf("%s: the screen asks for a confirmation (%q), which the Enter of a prompt would give.", what, line),
+	})
 }
 
 // typeable is a text without what a terminal would take for keys.
@@ -184,8 +190,9 @@ func typeable(text string) string {
 
 // confirmation is the line of a screen that asks for one, empty for none. Where the
 // cursor stands behind something, that is what an Enter is for; where it stands in an
-// empty line, the lower part of the screen counts.
-func confirmation(s adapters.Screen) string {
+// empty line, the lower part of the screen counts. A line that shows one of pasted, the
+// text that was typed, asks for nothing.
+func confirmation(s adapters.Screen, pasted string) string {
 	const lower = 12
 	lines := s.Lines
 	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
@@ -200,12 +207,22 @@ func confirmation(s adapters.Screen) string {
 		for _, sign := range []string{
 			"enter to confirm", "enter to continue", "enter to select", "press enter", "press return", "do you trust", "(y/n)", "[y/n]", "(yes/no)",
 		} {
-			if strings.Contains(text, sign) {
+			if strings.Contains(text, sign) && !shows(text, sign, pasted) {
 				return strings.TrimSpace(line)
 			}
 		}
 	}
 	return ""
+}
+
+// shows reports whether a line in lower case has its sign from a line of a text.
+func shows(line, sign, pasted string) bool {
+	for own := range strings.SplitSeq(strings.ToLower(pasted), "\n") {
+		if strings.Contains(own, sign) && strings.Contains(line, strings.TrimSpace(own)) {
+			return true
+		}
+	}
+	return false
 }
 
 // stop types what stops the program, and ends the turn.
@@ -230,6 +247,10 @@ func (p *protocol) due(now time.Time) {
 		return
 	}
 	if is(t.enter) {
+		if line := confirmation(p.screen, t.text); line != "" { // it came up since the text was typed
+			p.refuse("The text was typed, its Enter was not", line)
+			return
+		}
 		p.write("\r")
 		t.enter, t.typed = time.Time{}, now
 	}

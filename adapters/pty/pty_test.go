@@ -144,6 +144,38 @@ func TestPaste(t *testing.T) {
 	}
 }
 
+// TestConfirmationBehindThePaste: a question that comes up between a text and its Enter
+// is not answered by the Enter. The text itself may have the words of one.
+func TestConfirmationBehindThePaste(t *testing.T) {
+	for _, c := range []struct {
+		line string
+		free bool
+	}{
+		{"overwrite x? (y/n) ", false},
+		{"Press Enter to continue", false},
+		{"> hello", true},
+		{"> mend what says Press Enter", true},
+	} {
+		d := opened(t, nil, adapters.Screen{Paste: true, Lines: []string{"> "}})
+		d.submit(adapters.Prompt{ID: "u", Text: "hello\nmend what says Press Enter"})
+		d.screen(adapters.Screen{Paste: true, Lines: []string{c.line}})
+		d.pass()
+		want, said := "\r", ""
+		if !c.free {
+			want, said = "", "service turn-end"
+		}
+		if typed(d.step) != want || kinds(d.step) != said {
+			t.Errorf("%q behind the paste: typed %q, %s", c.line, typed(d.step), kinds(d.step))
+		}
+		if c.free {
+			continue
+		}
+		if end, ok := d.step.Emit[1].Event.(contract.TurnEnd); !ok || end.Status != contract.TurnFailed || !d.step.WakeAt.IsZero() {
+			t.Errorf("%q behind the paste: %+v, want the turn failed and no more", c.line, d.step)
+		}
+	}
+}
+
 // TestLines: without bracketed paste each line has its Enter.
 func TestLines(t *testing.T) {
 	d := opened(t, nil, adapters.Screen{Lines: []string{"$"}})
