@@ -92,9 +92,15 @@ func TestTerminalSettings(t *testing.T) {
 	for h := range settings.Get("hooks", "BeforeTool").Elements() {
 		lists = append(lists, string(h))
 	}
-	ours := `{"hooks":[{"type":"command","name":"agenthost","timeout":2147483647,"command":"'/opt/agent host' hook"}]}`
-	if !slices.Equal(lists, []string{`{"matcher":"x","hooks":[]}`, ours}) {
+	ours := func(timeout string) string {
+		return `{"hooks":[{"type":"command","name":"agenthost","timeout":` + timeout + `,"command":"'/opt/agent host' hook"}]}`
+	}
+	if !slices.Equal(lists, []string{`{"matcher":"x","hooks":[]}`, ours("30000")}) {
 		t.Errorf("BeforeTool = %q", lists)
+	}
+	// It alone is held back.
+	if got := string(settings.Get("hooks", "Notification").Clean()); got != "["+ours("2147483647")+"]" {
+		t.Errorf("Notification = %s", got)
 	}
 	if got := settings.Get("security").Clean(); string(got) != `{"disableYoloMode":true,"enablePermanentToolApproval":false,"disableAlwaysAllow":true}` {
 		t.Errorf("security = %s", got)

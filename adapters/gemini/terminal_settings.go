@@ -18,9 +18,16 @@ const (
 	hookSessionEnd   = "SessionEnd"
 )
 
-// hookTimeout is in milliseconds, the longest that a timer of Node.js has. A hook that
-// times out says nothing: what it held up goes on, to the dialog at the terminal.
-const hookTimeout = "2147483647"
+// Times of a hook in milliseconds. A hook that times out says nothing: what it held up
+// goes on, for the Notification hook to the dialog at the terminal.
+const (
+	// heldTimeout is the longest that a timer of Node.js has: the Notification hook is
+	// held back while another dialog may stand.
+	heldTimeout = "2147483647"
+	// toldTimeout is for the others, which only tell: a host that does not hear them
+	// must not hold up the agent.
+	toldTimeout = "30000"
+)
 
 // terminalOverrides are the settings above the user's for a start with its screen. It
 // adds hooks to the user's own and leaves how things look to the user.
@@ -38,7 +45,11 @@ func terminalOverrides(req adapters.TerminalRequest, system rawjson.Value) jsont
 		for h := range system.Get("hooks", event).Elements() { // an administrator's go first
 			list = append(append(list, h...), ',')
 		}
-		list = rawjson.AppendString(append(list, `{"hooks":[{"type":"command","name":"agenthost","timeout":`+hookTimeout+`,"command":`...), req.Hook)
+		timeout := toldTimeout
+		if event == hookNotification {
+			timeout = heldTimeout
+		}
+		list = rawjson.AppendString(append(list, `{"hooks":[{"type":"command","name":"agenthost","timeout":`+timeout+`,"command":`...), req.Hook)
 		hooks = appendMember(hooks, event, append(list, "}]}]"...))
 	}
 	out := jsontext.Value(`{"general":{"sessionRetention":{"enabled":false}}}`)
