@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -334,7 +335,7 @@ func TestHold(t *testing.T) {
 		at := next(t, h, -1, 0).At
 		release, progress := h.Hold()
 		defer release()
-		var written int
+		var written atomic.Int64
 		var writer sync.WaitGroup
 		writer.Go(func() {
 			for {
@@ -342,13 +343,13 @@ func TestHold(t *testing.T) {
 				if err != nil {
 					return
 				}
-				written += n
+				written.Add(int64(n))
 				time.Sleep(100 * time.Microsecond)
 			}
 		})
 		time.Sleep(time.Second)
-		if written > 8192+readSize {
-			t.Fatalf("%d bytes were taken of the agent, want no more than the ring has", written)
+		if int(written.Load()) > 8192+readSize {
+			t.Fatalf("%d bytes were taken of the agent, want no more than the ring has", int(written.Load()))
 		}
 		time.Sleep(8 * time.Second)
 		var got int
@@ -362,18 +363,18 @@ func TestHold(t *testing.T) {
 			progress(at)
 			synctest.Wait()
 		}
-		if got < 100_000 || written > got+8192+readSize {
-			t.Errorf("%d bytes were read and %d taken", got, written)
+		if got < 100_000 || int(written.Load()) > got+8192+readSize {
+			t.Errorf("%d bytes were read and %d taken", got, int(written.Load()))
 		}
 		time.Sleep(time.Second)
-		before := written
+		before := int(written.Load())
 		time.Sleep(8 * time.Second)
-		if written != before {
+		if int(written.Load()) != before {
 			t.Errorf("the agent was not held for 9 s")
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if written == before {
+		if int(written.Load()) == before {
 			t.Errorf("the agent was held for 11 s")
 		}
 		f.Close()
@@ -392,20 +393,20 @@ func TestHoldAgain(t *testing.T) {
 		h, f := shows(t, Options{Ring: 8192})
 		release, progress := h.Hold()
 		defer release()
-		var written int
+		var written atomic.Int64
 		var work sync.WaitGroup
 		work.Go(func() {
-			for n, err := 0, error(nil); err == nil; written += n {
+			for n, err := 0, error(nil); err == nil; written.Add(int64(n)) {
 				n, err = f.PipeWriter.Write(make([]byte, 100))
 				time.Sleep(100 * time.Microsecond)
 			}
 		})
 		limited := func() bool {
 			synctest.Wait()
-			before := written
+			before := int(written.Load())
 			time.Sleep(time.Second)
 			synctest.Wait()
-			return written == before
+			return int(written.Load()) == before
 		}
 		limited()
 		if !limited() {

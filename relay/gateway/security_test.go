@@ -349,7 +349,11 @@ func TestShutdown(t *testing.T) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	})
-	_, _, ended := b.dial("view-token")
+	conn, _, ended := b.dial("view-token")
+	// The server has it: what is only being accepted when the server stops has no goodbye.
+	if err := conn.Call(t.Context(), wire.HostsList, struct{}{}, nil); err != nil {
+		t.Fatal(err)
+	}
 	events := b.sse("/v1/sessions/" + s.ID + "/envelopes")
 	type answer struct {
 		status int
