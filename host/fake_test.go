@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/jsontext"
 	"errors"
@@ -17,7 +18,7 @@ import (
 
 // fakeAdapter speaks a language of words, so that a test can play the agent:
 //
-//	host -> agent: open, ask-first TOOLS, prompt TEXT, steer TEXT, abort, answer KEY DECISION, configure MODEL, op ID NAME PARAMS, close
+//	host -> agent: open, ask-first TOOLS, prompt TEXT, steer TEXT, abort, answer KEY DECISION, configure MODEL-OR-MODE, op ID NAME PARAMS, close
 //	agent -> host: opened NATIVE, refused MESSAGE, text T, says ORIGIN T, start CALL, end CALL, ask CALL KEY, withdraw KEY,
 //	               done STATUS, delta T, configured ID, closed, result ID JSON, sub ID, stop WHY, turn (one of its own)
 type fakeAdapter struct {
@@ -91,7 +92,7 @@ func (p *fakeProtocol) Submit(_ time.Time, c adapters.Command) (adapters.Step, e
 	case adapters.Answer:
 		return adapters.Step{Write: writeWords("answer", c.Ask, string(c.Decision))}, nil
 	case adapters.Configure:
-		return adapters.Step{Write: writeWords("configure", c.ID, c.Model)}, nil
+		return adapters.Step{Write: writeWords("configure", c.ID, cmp.Or(c.Model, string(c.Mode)))}, nil
 	case adapters.AskFirst:
 		if p.adapter.deaf {
 			break

@@ -44,6 +44,7 @@ type Session struct {
 	done    chan struct{}
 	screen  *screen.Hub // nil for an adapter without a terminal face
 	damage  sync.Map    // journal.Position of what was told to be damaged
+	typist  typist
 
 	// Everything below belongs to the loop's goroutine.
 

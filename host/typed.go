@@ -96,21 +96,17 @@ func (s *Session) abortedThere() bool {
 // maxDecided is how many decisions are remembered for who comes late.
 const maxDecided = 256
 
-// there says who decided in the agent's own terminal.
-func there() contract.DecisionBy {
-	return contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI, Rule: "in the agent's terminal"}
-}
-
 // decidedThere settles the ask that was answered in the agent's own dialog. It reports
 // whether the draft is to be stamped: not when the ask is one of the host's.
 func (s *Session) decidedThere(subagent string, r contract.PermissionResponse) bool {
 	call, known := s.stamper.Call(r.Call, subagent)
 	a := s.askOf(call)
+	by := s.typist.last()
 	if !known || a == nil {
 		return known // the stamper knows whether there is one
 	}
 	ans := permission.Answer{
-		EnvelopeID: "", Decision: r.Decision, AgentDecision: r.Decision, By: there(),
+		EnvelopeID: "", Decision: r.Decision, AgentDecision: r.Decision, By: by,
 		Message: r.Message, Args: r.Args, Answers: r.Answers, Recorded: r.Answers,
 	}
 	if s.cfg.Mediator != nil {
@@ -154,9 +150,13 @@ func (s *Session) lately(call string) error {
 
 // configuredThere makes a change at the agent's own keyboard that of the session. A
 // freer mode counts, since a person chose it; one that is not allowed here does not,
-// whatever the agent does with it.
+// whatever the agent does with it, nor bypassPermissions from another machine.
 func (s *Session) configuredThere(ev contract.AgentConfigurationChanged) {
-	c, by := configureOf(ev), there()
+	c, by := configureOf(ev), s.typist.last()
+	if who, far := s.typist.maybeFar(); far && c.Mode == contract.ModeBypassPermissions {
+		s.refuseFar(who)
+		c.Mode = ""
+	}
 	if s.cfg.Mediator != nil && c.Mode != "" {
 		if err := s.cfg.Mediator.Permits(s.cfg.ID, c.Mode, by); err != nil {
 			s.service(contract.ServiceNotice, contract.CodeUnsupported, fmt.Sprintf("The mode %s was chosen in the agent's terminal, and the session does not follow: %v", c.Mode, err))

@@ -269,3 +269,70 @@ func TestChildEffects(t *testing.T) {
 		st.end()
 	})
 }
+
+// bypassPermissions is not switched on from another machine, also when somebody here
+// typed meanwhile; the agent is told to go back. Here it is.
+func TestBypassFromAfar(t *testing.T) {
+	far := contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientPhone, TokenID: "anna"}
+	near := contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI, TokenID: "local"}
+	for name, test := range map[string]struct {
+		types func(*stage)
+		free  bool
+	}{
+		"nobody known":   {func(*stage) {}, true},
+		"here":           {func(st *stage) { st.Typing(near, true) }, true},
+		"from afar":      {func(st *stage) { st.Typing(far, false) }, false},
+		"long ago":       {func(st *stage) { st.Typing(far, false); time.Sleep(time.Hour) }, false},
+		"then here":      {func(st *stage) { st.Typing(far, false); st.Typing(near, true) }, false},
+		"long ago, here": {func(st *stage) { st.Typing(far, false); time.Sleep(time.Hour); st.Typing(near, true) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk()
+				st, c := onScreen(t, func(cfg *Config) { cfg.Mediator = d })
+				c.say("chose plan ")
+				synctest.Wait()
+				test.types(st)
+				c.say("chose bypassPermissions ")
+				synctest.Wait()
+				want := contract.ModePlan
+				if test.free {
+					want = contract.ModeBypassPermissions
+					c.silent()
+				} else {
+					if got := c.want("configure "); !strings.HasSuffix(strings.TrimSpace(got), " plan") {
+						t.Errorf("the agent was told %q, want to go back to plan", got)
+					}
+				}
+				if got := d.Mode(""); got != want {
+					t.Errorf("mode = %q, want %q", got, want)
+				}
+				st.end()
+				said := false
+				for e := range st.Journal().Envelopes() {
+					ev, ok := e.Event.(contract.Service)
+					said = said || ok && ev.Kind == contract.ServiceError && strings.Contains(ev.Text, "by phone anna from another machine")
+				}
+				if said == test.free {
+					t.Errorf("the session said so = %v, want %v", said, !test.free)
+				}
+			})
+		})
+	}
+}
+
+// A decision in the agent's own dialog is of who typed there last.
+func TestDecidedByTheTypist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c, _ := onScreenAsking(t)
+		st.Typing(contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientPhone, TokenID: "anna"}, false)
+		c.say("answered c1 allow-once", "end c1 out", "done completed")
+		st.Idle(t.Context())
+		check(t, st.end(), "user:work", "turn-start", "start:c1", "ask:c1", "answer:c1:allow-once:client", "end:c1:completed", "turn-end:completed")
+		for e := range st.Journal().Envelopes() {
+			if r, ok := e.Event.(contract.PermissionResponse); ok && (r.By.ClientType != contract.ClientPhone || r.By.TokenID != "anna" || r.By.Rule != "in the agent's terminal") {
+				t.Errorf("by = %+v, want anna's phone", r.By)
+			}
+		}
+	})
+}

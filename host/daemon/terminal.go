@@ -151,6 +151,15 @@ func (e *entry) mustHold(caller wire.Caller) error {
 	return wire.Errorf(wire.CodeControl, "%s; agenthost control %s takes it", who, e.id).WithData(wire.HolderInfo{Holder: holder})
 }
 
+// mayType keeps callers of other machines from the keyboard, but for those who may do
+// everything: what the agent's screen offers, a shell too, is beyond rules and asks.
+func mayType(caller wire.Caller) error {
+	if caller.Local || caller.Scope.Includes(wire.ScopeAdmin) {
+		return nil
+	}
+	return wire.Errorf(wire.CodeForbidden, "typing at the agent's own screen from another machine wants a token of the scope %s, this one has %s: the screen can do what no rule sees, like run a shell; prompts and decisions can be sent without it", wire.ScopeAdmin, caller.Scope)
+}
+
 // terminalInput types at the keyboard.
 func (d *Daemon) terminalInput(_ context.Context, caller wire.Caller, p wire.TerminalInputParams) (wire.TerminalInputResult, error) {
 	if len(p.Data) > wire.TerminalInputBytes {
@@ -158,6 +167,9 @@ func (d *Daemon) terminalInput(_ context.Context, caller wire.Caller, p wire.Ter
 	}
 	if p.Attachment == "" {
 		return wire.TerminalInputResult{}, wire.Errorf(wire.CodeInvalid, "attachment: want a name, got none")
+	}
+	if err := mayType(caller); err != nil {
+		return wire.TerminalInputResult{}, err
 	}
 	e, hub, err := d.screenOf(p.Session)
 	if err != nil {
@@ -172,6 +184,9 @@ func (d *Daemon) terminalInput(_ context.Context, caller wire.Caller, p wire.Ter
 	at, err := e.places.of(caller, p.Attachment)
 	if err != nil {
 		return wire.TerminalInputResult{}, err
+	}
+	if run := e.alive(); run != nil {
+		run.Typing(byOf(caller), caller.Local)
 	}
 	return at.input(hub, p.Offset, p.Data)
 }

@@ -312,3 +312,22 @@ func TestTerminalRefusals(t *testing.T) {
 		t.Errorf("without a screen = %v", err)
 	}
 }
+
+// The keyboard is for people of this machine, and for who may do everything.
+func TestTypingFromAfar(t *testing.T) {
+	w := newWorld(t, nil)
+	id := w.start("hello").ID
+	for _, c := range []struct {
+		by   wire.Caller
+		want wire.Code
+	}{
+		{cli, wire.CodeUnsupported}, // the fake has no screen
+		{wire.Caller{TokenID: "root", ClientType: contract.ClientPhone, Scope: wire.ScopeAdmin}, wire.CodeUnsupported},
+		{phone, wire.CodeForbidden},
+		{wire.Caller{TokenID: "local", ClientType: contract.ClientCLI, Scope: wire.ScopeControl}, wire.CodeForbidden},
+		{wire.Caller{}, wire.CodeForbidden},
+	} {
+		_, err := do[wire.TerminalInputResult](w, c.by, wire.TerminalInput, wire.TerminalInputParams{Session: id, Attachment: "a", Data: []byte("x")})
+		w.code(err, c.want)
+	}
+}
