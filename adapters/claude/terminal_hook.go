@@ -38,7 +38,7 @@ type hooks struct {
 	// released are those that went unanswered because the CLI asks in its own dialog.
 	released map[string]bool
 	// gated are PreToolUse hooks that are not answered while a text is typed.
-	gated []string
+	gated []gated
 	// refused are calls that were rejected from elsewhere.
 	refused map[string]bool
 }
@@ -52,6 +52,9 @@ type foretold struct {
 	asked    bool
 	seq      int
 }
+
+// gated is a PreToolUse hook that waits, and its call.
+type gated struct{ hook, call string }
 
 // request is a permission request that waits for its call to be told.
 type request struct {
@@ -129,14 +132,15 @@ func (t *terminal) reply(id string, output []byte) {
 // preTool notes a call that is about to be made. While a text is typed it waits:
 // the dialog that may follow would take the Enter for its own.
 func (t *terminal) preTool(id string, v rawjson.Value) {
-	if call := v.Get("tool_use_id").Text(); call != "" {
+	call := v.Get("tool_use_id").Text()
+	if call != "" {
 		t.callSeq++
 		t.hooks.calls[call] = &foretold{
 			id: call, name: v.Get("tool_name").Text(), input: clone(v.Get("tool_input")), agent: v.Get("agent_id").Text(), at: t.now, seq: t.callSeq,
 		}
 	}
 	if t.typed.typing() {
-		t.hooks.gated = append(t.hooks.gated, id)
+		t.hooks.gated = append(t.hooks.gated, gated{id, call})
 		return
 	}
 	t.letGo(id)
@@ -144,8 +148,11 @@ func (t *terminal) preTool(id string, v rawjson.Value) {
 
 // ungate lets the calls go on that waited for a text to be typed.
 func (t *terminal) ungate() {
-	for _, id := range t.hooks.gated {
-		t.letGo(id)
+	for _, g := range t.hooks.gated {
+		if c := t.hooks.calls[g.call]; c != nil {
+			c.at = t.now // its dialog may come from now on
+		}
+		t.letGo(g.hook)
 	}
 	t.hooks.gated = nil
 }

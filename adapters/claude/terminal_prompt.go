@@ -17,8 +17,6 @@ type typist struct {
 	// queue are the texts that were not taken up yet, in order; only the first is
 	// ever being typed.
 	queue []*text
-	// abortNext stops the turn of the text that was typed when somebody said abort.
-	abortNext bool
 	// told says that people know that the first text waits.
 	told bool
 }
@@ -35,6 +33,9 @@ type text struct {
 	lent bool
 	// sent says that the CLI took it: its hook came. The file tells what became of it.
 	sent bool
+	// revoked says that somebody said abort when it was typed: its turn is stopped when
+	// it comes up.
+	revoked bool
 }
 
 func (k *text) input() *input { return &input{id: k.id, uuid: MessageUUID(k.id), steer: k.steer} }
@@ -256,10 +257,18 @@ func (t *terminal) untaken(k *text) {
 		return
 	}
 	k.tries, k.typed = k.tries+1, t.now
-	if len(t.asks)+len(t.hooks.waiting) == 0 && t.watch.gate == nil {
+	if t.stuck(k) {
 		t.press("\r")
 	}
 	t.alarmAt(alarmType, t.now.Add(takenPatience))
+}
+
+// stuck reports whether a typed text stands in the input line and waits for its Enter
+// alone. Anywhere else the key would be an answer.
+func (t *terminal) stuck(k *text) bool {
+	_, unsettled := t.unsettled()
+	return !k.revoked && !unsettled && len(t.asks)+len(t.hooks.waiting) == 0 &&
+		t.watch.gate == nil && t.watch.seen && t.watch.holds(k.text)
 }
 
 // untold gives up a text that was taken and never came up.
@@ -283,6 +292,10 @@ func (t *terminal) failText(k *text, why string) {
 	e := wireError{contract.CodeAgentError, why}
 	if k.steer {
 		t.fail(k.id, e)
+		return
+	}
+	if k.revoked {
+		t.late = append(t.late, settled{k.input(), contract.TurnEnd{Status: contract.TurnCancelled}})
 		return
 	}
 	t.late = append(t.late, settled{k.input(), failedTurn(e)})
@@ -319,10 +332,9 @@ func (t *terminal) blocked(why string) {
 }
 
 // pressed is told that a text of ours was taken up.
-func (t *terminal) pressed(*text) {
-	if t.typed.abortNext {
-		t.typed.abortNext = false
-		t.abort()
+func (t *terminal) pressed(k *text) {
+	if k.revoked {
+		t.stopTurn() // what was sent behind the abort stays
 	}
 }
 
@@ -332,7 +344,7 @@ func (t *terminal) unqueue() {
 	y := &t.typed
 	y.queue = slices.DeleteFunc(y.queue, func(k *text) bool {
 		if !k.typed.IsZero() {
-			y.abortNext = !t.turn.open
+			k.revoked = true
 			return false
 		}
 		if k.steer {

@@ -58,6 +58,29 @@ func (d *display) input() bool {
 		ruled(d.Lines[d.Y-1]) && ruled(d.Lines[d.Y+1])
 }
 
+// pasteMark is what the input line shows in place of a long paste.
+const pasteMark = "[Pasted text #"
+
+// holds reports whether the input line is shown, of one or more rows, and ends with a
+// text. No dialog does.
+func (d *display) holds(said string) bool {
+	top, end := d.Y, d.Y+1
+	for top > 0 && top < len(d.Lines) && !ruled(d.Lines[top-1]) {
+		top--
+	}
+	if top <= 0 || top >= len(d.Lines) || !strings.HasPrefix(d.Lines[top], promptMark) {
+		return false
+	}
+	for end < len(d.Lines) && !ruled(d.Lines[end]) {
+		end++
+	}
+	if end >= len(d.Lines) {
+		return false
+	}
+	shown := strings.Join(d.Lines[top:end], "\n")
+	return strings.HasSuffix(squash(shown), squash(said)) || strings.Contains(shown, pasteMark)
+}
+
 func ruled(line string) bool { return strings.HasPrefix(line, "────") }
 
 // gate is a question of the CLI before a session, by words of its screen.

@@ -392,6 +392,7 @@ func TestTerminalHoldsCallsWhileTyping(t *testing.T) {
 func TestTerminalLostEnter(t *testing.T) {
 	c := started(t)
 	c.submit(adapters.Prompt{ID: "p1", Text: "hello"})
+	c.screen("❯ hello", 7)
 	c.wait(6 * time.Second)
 	if got := c.typed(); got != pasted("hello")+"\r" {
 		t.Errorf("typed %q, want Enter again", got)
@@ -400,6 +401,62 @@ func TestTerminalLostEnter(t *testing.T) {
 	ends := said[contract.TurnEnd](c)
 	if len(ends) != 1 || ends[0].Status != contract.TurnFailed || strings.Count(c.typed(), "hello") != 1 {
 		t.Errorf("turn-ends %+v, typed %q: want one that failed, and the text typed once", ends, c.typed())
+	}
+}
+
+// A call that was held may ask from the moment on at which it was let go.
+func TestTerminalHeldCallMayAsk(t *testing.T) {
+	c := started(t)
+	c.prompt("local")
+	c.submit(adapters.Steer{ID: "s1", Text: "left"})
+	c.hook("PreToolUse", `"tool_name":"Bash","tool_input":{"command":"rm x"},"tool_use_id":"t1"`)
+	c.wait(3 * time.Second)
+	c.hook("UserPromptSubmit", `"prompt":"left"`)
+	c.line(`"type":"attachment","attachment":{"type":"queued_command","prompt":"left","commandMode":"prompt","origin":{"kind":"human"}}`)
+	c.submit(adapters.Steer{ID: "s2", Text: "at once"})
+	if strings.Contains(c.typed(), "at once") {
+		t.Error("typed while the dialog of a held call may open")
+	}
+	c.wait(2 * time.Second)
+	if !strings.Contains(c.typed(), pasted("at once")) {
+		t.Error("not typed when the held call ran without asking")
+	}
+}
+
+// Enter is not pressed again where it would be an answer, or for nothing.
+func TestTerminalEnterOnlyInTheLine(t *testing.T) {
+	rule := strings.Repeat("─", 80)
+	for name, c := range map[string]struct {
+		show func(*console)
+		want string
+	}{
+		"a menu": {func(c *console) {
+			c.show(adapters.Screen{Cols: 80, Rows: 24, X: 2, Y: 2, Lines: []string{rule, " Switch model?", "❯ 1. hello", "  2. No", rule}})
+		}, ""},
+		"a list under a rule": {func(c *console) {
+			c.show(adapters.Screen{Cols: 80, Rows: 24, X: 2, Y: 1, Lines: []string{rule, "❯ 1. Yes", "  2. No", rule}})
+		}, ""},
+		"an empty line":  {func(c *console) { c.screen("❯", 2) }, ""},
+		"other text":     {func(c *console) { c.screen("❯ half a li", 11) }, ""},
+		"the text":       {func(c *console) { c.screen("❯ hello", 7) }, "\r"},
+		"behind another": {func(c *console) { c.screen("❯ please hello", 14) }, "\r"},
+		"more rows": {func(c *console) {
+			c.show(adapters.Screen{Cols: 80, Rows: 24, X: 5, Y: 2, Lines: []string{rule, "❯ hel", "  lo", rule}})
+		}, "\r"},
+		"a call that may ask": {func(c *console) {
+			c.screen("❯ hello", 7)
+			c.wait(4500 * time.Millisecond)
+			c.hook("PreToolUse", `"agent_id":"abc","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t1"`)
+		}, ""},
+	} {
+		con := started(t)
+		begun := con.now
+		con.submit(adapters.Prompt{ID: "p1", Text: "hello"})
+		c.show(con)
+		con.wait(begun.Add(5500 * time.Millisecond).Sub(con.now))
+		if got := strings.TrimPrefix(con.typed(), pasted("hello")); got != c.want {
+			t.Errorf("%s: typed %q behind the text, want %q", name, got, c.want)
+		}
 	}
 }
 
@@ -558,6 +615,46 @@ func TestTerminalAbort(t *testing.T) {
 	c.line(`"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}`)
 	if n := len(said[contract.Abort](c)); n != 1 {
 		t.Errorf("%d aborts, want the person's", n)
+	}
+}
+
+// An abort holds for the text that was typed when it came, and for no other.
+func TestTerminalAbortsWhatWasTyped(t *testing.T) {
+	c := started(t)
+	c.prompt("local")
+	c.submit(adapters.Steer{ID: "s1", Text: "and that"})
+	c.submit(adapters.Abort{})
+	c.line(`"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}`)
+	c.prompt("and that")
+	if got := strings.Count(c.typed(), "\x1b") - strings.Count(c.typed(), "\x1b[20"); got != 2 {
+		t.Errorf("Esc pressed %d times, want once for the turn and once for the text behind it", got)
+	}
+
+	c = started(t)
+	c.submit(adapters.Prompt{ID: "p1", Text: "hello"})
+	c.submit(adapters.Abort{})
+	c.screen("❯ hello", 7)
+	c.wait(time.Minute)
+	ends := said[contract.TurnEnd](c)
+	if got := c.typed(); got != pasted("hello") || len(ends) != 1 || ends[0].Status != contract.TurnCancelled {
+		t.Fatalf("typed %q, turn-ends %+v: want no Enter for what was stopped, and that it was", got, ends)
+	}
+	c.screen("❯", 2)
+	c.submit(adapters.Prompt{ID: "p2", Text: "next"})
+	c.prompt("next")
+	if got := c.typed(); got != pasted("hello")+pasted("next") {
+		t.Errorf("typed %q, want that the next prompt goes on", got)
+	}
+
+	// What was sent behind the abort is no part of it.
+	c = started(t)
+	c.submit(adapters.Prompt{ID: "p1", Text: "hello"})
+	c.submit(adapters.Abort{})
+	c.submit(adapters.Prompt{ID: "p2", Text: "next"})
+	c.prompt("hello")
+	c.line(`"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user]"}]}`)
+	if got := c.typed(); got != pasted("hello")+"\x1b"+pasted("next") {
+		t.Errorf("typed %q, want the first stopped and the second typed", got)
 	}
 }
 

@@ -292,9 +292,15 @@ func (t *terminal) contextIs() {
 	}
 }
 
-// abort stops the turn. What waits for a decision is refused in a way that ends the
-// turn; else the key that stops it is pressed.
+// abort stops the turn and what waits to be typed.
 func (t *terminal) abort() {
+	t.unqueue()
+	t.stopTurn()
+}
+
+// stopTurn stops the turn. What waits for a decision is refused in a way that ends the
+// turn; else the key that stops it is pressed.
+func (t *terminal) stopTurn() {
 	stopped := false
 	for _, a := range t.asks {
 		// The host has settled the ask.
@@ -308,7 +314,6 @@ func (t *terminal) abort() {
 		t.closeHook(r.hook, stopping(r.agent == ""))
 	}
 	t.hooks.waiting = nil
-	t.unqueue()
 	switch {
 	case !t.turn.open && t.agents.running():
 		t.notice(contract.ServiceNotice, contract.CodeUnsupported, "Work in the background is stopped in the agent's terminal only (ctrl+x ctrl+k, twice).")
