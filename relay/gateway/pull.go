@@ -55,6 +55,10 @@ func (p *puller) run(ctx context.Context, seq iter.Seq2[Item, error]) {
 			break
 		}
 	}
+	if failed == nil && ctx.Err() != nil {
+		// Streams end with ctx as they do when a session is removed, which it was not.
+		failed = context.Cause(ctx)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.over, p.err = true, failed
