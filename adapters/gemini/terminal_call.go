@@ -30,17 +30,25 @@ type heldCall struct {
 
 func (c *callBook) reset() { c.list = nil }
 
-// find is the first call that fits; one of another input, changed at the terminal or
-// by another hook, when none has this one.
-func (c *callBook) find(name string, input jsontext.Value, fits func(*heldCall) bool) *heldCall {
-	for _, exact := range []bool{true, false} {
-		for _, x := range c.list {
-			if x.name == name && fits(x) && (!exact || string(x.input) == string(input)) {
-				return x
-			}
+// find is the first call that fits. When none has this input, it was changed at the
+// terminal or by another hook: then it is the one call of the tool that fits, and only
+// where nobody is being asked for it.
+func (t *terminal) find(name string, input jsontext.Value, fits func(*heldCall) bool) *heldCall {
+	var other *heldCall
+	others := 0
+	for _, x := range t.calls.list {
+		switch {
+		case x.name != name || !fits(x):
+		case string(x.input) == string(input):
+			return x
+		default:
+			other, others = x, others+1
 		}
 	}
-	return nil
+	if others != 1 || t.gate.find(func(q *question) bool { return q.call == other && q.open }) != nil {
+		return nil
+	}
+	return other
 }
 
 // beginCall tells the start of a call.
@@ -124,7 +132,7 @@ func callKind(name string) string {
 // ranCall is told by a hook what became of a call.
 func (t *terminal) ranCall(name string, input, response rawjson.Value) {
 	in := cleaned(input)
-	c := t.calls.find(name, in, func(c *heldCall) bool { return !c.ended })
+	c := t.find(name, in, func(c *heldCall) bool { return !c.ended })
 	if c == nil {
 		return // of the turn before, or the file has it
 	}
@@ -139,7 +147,7 @@ func (t *terminal) toldCall(v rawjson.Value) {
 	if id == "" || name == "" || slices.ContainsFunc(t.calls.list, func(c *heldCall) bool { return c.native == id }) {
 		return
 	}
-	c := t.calls.find(name, cleaned(v.Get("args")), func(c *heldCall) bool { return c.native == "" })
+	c := t.find(name, cleaned(v.Get("args")), func(c *heldCall) bool { return c.native == "" })
 	if c == nil {
 		c = t.beginCall(name, v.Get("args"), nil)
 	}

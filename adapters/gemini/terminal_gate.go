@@ -295,12 +295,18 @@ func (g *dialogGate) over(t *terminal, c *heldCall, d contract.Decision) {
 	}
 	if q == g.current {
 		g.current = nil
+		if gone := t.viewT.After(later(q.since, q.keyT)) && t.view.composer && !t.view.dialog; !gone || !q.shown {
+			// No screen showed so, and which of two calls ended is not always certain.
+			q.trusted = true
+			g.unsure = append(g.unsure, q)
+		}
 	}
 }
 
-// ended is told that a call is over, and its dialog with it.
+// ended is told that a call is over, and its dialog with it. A screen has to say so, too,
+// where one will.
 func (g *dialogGate) ended(c *heldCall) {
-	g.unsure = slices.DeleteFunc(g.unsure, func(q *question) bool { return q.call == c })
+	g.unsure = slices.DeleteFunc(g.unsure, func(q *question) bool { return q.call == c && !q.trusted })
 }
 
 // take writes the decision of the person at the terminal and takes the ask back from acp.

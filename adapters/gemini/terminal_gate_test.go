@@ -97,6 +97,8 @@ func (c *fakeCLI) run() {
 			call := c.ran[0]
 			c.ran = c.ran[1:]
 			c.hook("AfterTool", fmt.Sprintf(`"tool_name":"run_shell_command","tool_input":{"command":"cmd %d"},"tool_response":{"returnDisplay":"x"}`, call))
+		case n == 8 && c.r.IntN(4) == 0: // of a call that nobody heard of
+			c.hook("AfterTool", `"tool_name":"run_shell_command","tool_input":{"command":"else"},"tool_response":{"returnDisplay":"x"}`)
 		default:
 			c.pass(time.Duration(c.r.IntN(1500)) * time.Millisecond)
 		}
