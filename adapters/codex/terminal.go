@@ -204,9 +204,15 @@ const staleWait = 500 * time.Millisecond
 
 // imposeAgain takes back what no person chose: in a conversation that it has just begun
 // the screen may miss what we imposed, and names its own defaults with the first prompt.
-// That turn keeps them, and the stream says so; the next one does not.
+// That turn keeps them, and the stream says so; the next one does not. What is stricter
+// stays, whoever chose it, and what may come of a prompt of ours is not the screen's.
 func (p *protocol) imposeAgain() {
-	if p.tui.changed.IsZero() || p.now.Sub(p.tui.changed) > staleWait {
+	switch {
+	case p.tui.changed.IsZero(), p.now.Sub(p.tui.changed) > staleWait:
+		return
+	case strictness(p.facts.mode) > strictness(p.tui.before):
+		return
+	case slices.ContainsFunc(p.inputs, func(in *input) bool { return in.sent }):
 		return
 	}
 	p.facts.want, p.tui.changed = p.tui.before, time.Time{}
@@ -215,6 +221,23 @@ func (p *protocol) imposeAgain() {
 			p.notice(contract.ServiceError, r.err.code, "What Codex may do in this conversation is not the session's mode: "+r.err.message)
 		}
 	})
+}
+
+// strictness orders modes by how little they allow. A mixture that is none of ours is
+// the strictest when nothing can be changed in it, and the freest otherwise.
+func strictness(mode contract.PermissionMode) int {
+	switch mode {
+	case contract.ModePlan:
+		return 3
+	case contract.ModeDefault, "":
+		return 2
+	case contract.ModeAcceptEdits:
+		return 1
+	}
+	if strings.HasSuffix(string(mode), "/"+boxReadOnly) {
+		return 4
+	}
+	return 0
 }
 
 // modeThere takes a mode that was chosen at the screen, and says as whose it is told. It

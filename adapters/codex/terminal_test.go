@@ -243,20 +243,58 @@ func TestSentAsks(t *testing.T) {
 }
 
 // The screen may name its own defaults with the first prompt of a new conversation:
-// nobody chose them, and the next turn has the session's mode again.
+// nobody chose them, and the next turn has the session's mode again. What a person may
+// have chosen stays.
 func TestNotChosenThere(t *testing.T) {
-	const freer = `{"method":"thread/settings/updated","params":{"threadId":"thr-1","threadSettings":{"approvalPolicy":"on-request","sandboxPolicy":{"type":"workspaceWrite"},"model":"gpt-5.5"}}}`
-	for wait, want := range map[time.Duration]string{50 * time.Millisecond: "untrusted", 2 * time.Second: "on-request"} {
-		s := beside(t, adapters.Options{})
-		s.hear(freer)
-		s.tick(wait)
+	const (
+		freer    = `"threadSettings":{"approvalPolicy":"on-request","sandboxPolicy":{"type":"workspaceWrite"},"model":"gpt-5.5"}`
+		stricter = `"threadSettings":{"approvalPolicy":"untrusted","sandboxPolicy":{"type":"workspaceWrite"},"model":"gpt-5.5"}`
+		reads    = `"threadSettings":{"approvalPolicy":"never","sandboxPolicy":{"type":"readOnly"},"model":"gpt-5.5"}`
+	)
+	for name, c := range map[string]struct {
+		mode    string
+		to      string
+		thread  string
+		turns   int // before the change
+		sent    bool
+		wait    time.Duration
+		imposes bool
+	}{
+		"its first prompt":        {to: freer, thread: "thr-2", wait: 50 * time.Millisecond, imposes: true},
+		"long before the prompt":  {to: freer, thread: "thr-2", wait: 2 * time.Second},
+		"its second prompt":       {to: freer, thread: "thr-2", turns: 1, wait: 50 * time.Millisecond},
+		"not begun there":         {to: freer, thread: "thr-1", wait: 50 * time.Millisecond},
+		"stricter":                {mode: "acceptEdits", to: stricter, thread: "thr-2", wait: 50 * time.Millisecond},
+		"nothing can be changed":  {mode: "acceptEdits", to: reads, thread: "thr-2", wait: 50 * time.Millisecond},
+		"behind a prompt of ours": {to: freer, thread: "thr-2", sent: true, wait: 50 * time.Millisecond},
+	} {
+		s := beside(t, adapters.Options{Mode: c.mode})
+		if c.thread == "thr-2" {
+			s.openedThere()
+		}
+		turn := func(id string) {
+			s.hear(on(c.thread, "turn/started", `"turn":{"id":"`+id+`"}`), userItem(c.thread, id, "x"+id, "go"))
+		}
+		for range c.turns {
+			turn("t0")
+			s.hear(on(c.thread, "turn/completed", `"turn":{"id":"t0","status":"completed","items":[]}`))
+		}
+		if c.sent {
+			s.submit(adapters.Prompt{ID: "p1", Text: "x"})
+		}
+		s.hear(on(c.thread, "thread/settings/updated", c.to))
+		s.tick(c.wait)
 		n := len(s.wrote)
-		s.typed("t1", "go")
-		imposed := len(s.wrote) > n
-		s.completed("t1", "completed")
-		s.submit(adapters.Prompt{ID: "p1", Text: "x"})
-		if got := s.request("turn/start").Get("params", "approvalPolicy").Text(); got != want || imposed != (want == "untrusted") {
-			t.Errorf("a turn %v after the change: imposed %v, then turn/start with %q, want %q", wait, imposed, got, want)
+		turn("t1")
+		if got := len(s.wrote) > n; got != c.imposes {
+			t.Errorf("%s: imposed again: %v, want %v", name, got, c.imposes)
+		}
+		if c.imposes {
+			s.hear(on(c.thread, "turn/completed", `"turn":{"id":"t1","status":"completed","items":[]}`))
+			s.submit(adapters.Prompt{ID: "p2", Text: "x"})
+			if got := s.request("turn/start").Get("params", "approvalPolicy").Text(); got != "untrusted" {
+				t.Errorf("%s: then turn/start with %q, want untrusted", name, got)
+			}
 		}
 	}
 }

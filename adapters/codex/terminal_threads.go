@@ -125,7 +125,7 @@ func (p *protocol) join(o *other) {
 		if r.err != nil || p.gone || p.tui.others[id] != o {
 			return // it is tried again when something happens there
 		}
-		o.told = slices.Clone(r.result)
+		o.told, o.th.joined = slices.Clone(r.result), true
 		p.impose(id, func(imposed reply) {
 			p.tui.next = id
 			if imposed.err != nil && !imposed.broken {

@@ -30,6 +30,9 @@ type thread struct {
 	raw      []rawCall
 	told     int // calls that the stream was told
 	meter    meter
+	// joined says that the thread was begun or opened at the screen, and that no turn
+	// of it was told since.
+	joined bool
 }
 
 func newThread(id string) *thread {

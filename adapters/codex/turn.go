@@ -97,8 +97,12 @@ func (p *protocol) openTurn(id string, inputs []*input) {
 		}
 		ids = append(ids, in.id)
 	}
+	first := p.root.joined
+	p.root.joined = false
 	if p.tui != nil && len(ids) == 0 {
-		p.imposeAgain()
+		if first {
+			p.imposeAgain()
+		}
 		p.turn.unsaid, p.turn.sayBy = true, p.now.Add(typedWait)
 		return
 	}
