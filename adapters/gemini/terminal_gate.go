@@ -240,6 +240,11 @@ func (t *terminal) dialogOver(q *question) bool {
 	return false
 }
 
+// calm reports whether no dialog can be there that is known of.
+func (g *dialogGate) calm() bool {
+	return g.current == nil && len(g.queue) == 0 && len(g.unsure) == 0
+}
+
 // wake is when to look again.
 func (g *dialogGate) wake(now time.Time) (at time.Time) {
 	next := func(x time.Time) {

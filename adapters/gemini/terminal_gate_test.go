@@ -1,6 +1,7 @@
 package gemini_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -49,6 +50,9 @@ type fakeCLI struct {
 	last    int          // the call whose hook was answered last
 	ran     []int        // calls to tell the end of
 
+	line      string              // what stands in the input line
+	ended     contract.TurnStatus // of the last turn, empty while one runs
+	busy      bool
 	met, late int
 }
 
@@ -58,6 +62,9 @@ type input struct {
 	call  int
 	reply bool
 }
+
+// enter is the call of a key that is for the input line.
+const enter = -2
 
 const fakeCalls = 4
 
@@ -71,6 +78,13 @@ func newFakeCLI(t *testing.T, seed uint64) *fakeCLI {
 	c.submit(adapters.Open{ID: "open"})
 	c.hook("SessionStart", `"source":"startup"`)
 	c.frame()
+	if seed%2 == 1 { // a prompt is typed when the person there sends one
+		c.submit(adapters.Prompt{ID: "u", Text: "look at @a.go"})
+		for range c.r.IntN(3) {
+			c.pass(time.Duration(c.r.IntN(600)) * time.Millisecond)
+			c.frame()
+		}
+	}
 	c.hook("BeforeAgent", `"prompt":"go"`)
 	for i := range fakeCalls {
 		c.hook("BeforeTool", fmt.Sprintf(`"tool_name":"run_shell_command","tool_input":{"command":"cmd %d"}`, i))
@@ -123,6 +137,9 @@ func (c *fakeCLI) read() {
 		return
 	}
 	shown := c.dialogs[0]
+	if in.call == enter {
+		c.t.Fatalf("seed %d: the Enter of a prompt answered the dialog of call %d", c.seed, shown)
+	}
 	if in.call >= 0 {
 		if in.call != shown {
 			c.t.Fatalf("seed %d: the key that allows call %d answered the dialog of call %d", c.seed, in.call, shown)
@@ -152,7 +169,10 @@ func (c *fakeCLI) frame() {
 	if len(c.dialogs) > 0 {
 		lines = append(lines, "╭────╮", fmt.Sprintf("│ ? Shell cmd %d │", c.dialogs[0]), "│ ● 1. Allow once │", "│   2. No, suggest changes (esc) │", "╰────╯")
 	} else {
-		lines = append(lines, " Thinking... (esc to cancel, 1s)", strings.Repeat("▄", 40), " >   Type your message", strings.Repeat("▀", 40))
+		if c.busy {
+			lines = append(lines, " Thinking... (esc to cancel, 1s)")
+		}
+		lines = append(lines, strings.Repeat("▄", 40), " >   "+cmp.Or(c.line, "Type your message"), strings.Repeat("▀", 40))
 	}
 	c.step, _ = c.p.Receive(c.now, adapters.Screen{Cols: 40, Rows: 10, Paste: true, Lines: lines}.Frame())
 	c.take()
@@ -160,6 +180,7 @@ func (c *fakeCLI) frame() {
 
 func (c *fakeCLI) hook(event, members string) {
 	c.hooks++
+	c.busy = event != "AfterAgent" && (c.busy || event == "BeforeAgent")
 	id := fmt.Sprintf("h%d", c.hooks)
 	var call int
 	if _, text, ok := strings.Cut(members, `"command":"cmd `); ok && event == "Notification" {
@@ -205,6 +226,10 @@ func (c *fakeCLI) take() {
 	}
 	for _, d := range c.step.Emit {
 		switch ev := d.Event.(type) {
+		case contract.TurnEnd:
+			c.ended = ev.Status
+		case contract.TurnStart:
+			c.ended = ""
 		case contract.PermissionRequest:
 			var call int
 			fmt.Sscanf(ev.Title, "Run `cmd %d`", &call)
@@ -219,10 +244,14 @@ func (c *fakeCLI) take() {
 	}
 	// Answers to hooks are done after what is written, as the host does.
 	for _, w := range c.step.Write {
-		if string(w) != "1" {
-			continue
+		switch text, pasted := strings.CutPrefix(string(w), "\x1b[200~"); {
+		case pasted:
+			c.line = strings.TrimSuffix(text, "\x1b[201~")
+		case string(w) == "\r":
+			c.inbox = append(c.inbox, input{key: "\r", call: enter})
+		case string(w) == "1":
+			c.inbox = append(c.inbox, input{key: "1", call: c.intended()})
 		}
-		c.inbox = append(c.inbox, input{key: "1", call: c.intended()})
 	}
 	for _, e := range c.step.Effects {
 		if reply, ok := e.(adapters.HookReply); ok {
@@ -242,4 +271,76 @@ func (c *fakeCLI) intended() int {
 		c.t.Fatalf("seed %d: a key was typed for call %d, which nobody allowed", c.seed, c.last)
 	}
 	return c.last
+}
+
+// typist is a session with a prompt that was typed.
+func typist(t *testing.T, text string) *fakeCLI {
+	c := newFakeCLI(t, 0)
+	c.hook("AfterAgent", `"prompt_response":"x"`)
+	c.pass(5 * time.Second)
+	c.frame()
+	c.submit(adapters.Prompt{ID: "u", Text: text})
+	if c.line == "" {
+		t.Fatalf("nothing was typed: %+v", c.step)
+	}
+	c.pass(100 * time.Millisecond)
+	return c
+}
+
+func (c *fakeCLI) enters() (n int) {
+	for _, in := range c.inbox {
+		if in.call == enter {
+			n++
+		}
+	}
+	return n
+}
+
+// TestEnterNeedsTheTextOnTheScreen: without such a screen Enter could answer a dialog.
+func TestEnterNeedsTheTextOnTheScreen(t *testing.T) {
+	for name, show := range map[string]func(*fakeCLI){
+		"no screen": func(*fakeCLI) {},
+		"a dialog":  func(c *fakeCLI) { c.dialogs = []int{0}; c.frame() },
+		"an empty input line": func(c *fakeCLI) {
+			c.line = ""
+			c.frame()
+		},
+	} {
+		c := typist(t, "hello")
+		show(c)
+		c.pass(29 * time.Second)
+		if c.enters() > 0 || c.ended != "" {
+			t.Errorf("%s: %d Enters, the turn is %q", name, c.enters(), c.ended)
+		}
+		c.pass(2 * time.Second)
+		if c.enters() > 0 || c.ended != contract.TurnFailed {
+			t.Errorf("%s: %d Enters, the turn is %q, want it failed", name, c.enters(), c.ended)
+		}
+	}
+	c := typist(t, "hello")
+	c.frame()
+	c.pass(time.Second)
+	if c.enters() != 1 {
+		t.Errorf("with the text on the screen: %d Enters, want 1", c.enters())
+	}
+}
+
+// TestPromptWithFilesIsKnown: the agent completes the names of files and puts them below.
+func TestPromptWithFilesIsKnown(t *testing.T) {
+	for text, taken := range map[string]string{
+		"look at @src, then stop": `look at @src/**, then stop`,
+		"@a.go":                   `@lib/a.go`,
+	} {
+		c := typist(t, text)
+		c.frame()
+		c.pass(time.Second)
+		c.hook("BeforeAgent", fmt.Sprintf(`"prompt":%q`, taken+"\n--- Content from referenced files ---\nContent from @lib/a.go:\npackage a"))
+		if len(c.step.Emit) > 0 {
+			t.Errorf("%q taken as %q says %+v, want nothing: it is ours", text, taken, c.step.Emit)
+		}
+		c.pass(time.Minute)
+		if c.enters() != 1 {
+			t.Errorf("%q: %d Enters, want 1", text, c.enters())
+		}
+	}
 }

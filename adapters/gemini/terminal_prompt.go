@@ -14,8 +14,8 @@ const (
 	// enterWait is between a text and its Enter: sooner, Gemini CLI takes the Enter for
 	// a part of what was pasted.
 	enterWait = 300 * time.Millisecond
-	// enterMost is how long the text may take to be on the screen before that.
-	enterMost = 2 * time.Second
+	// enterMost is how long to wait for a screen on which Enter can only be for the text.
+	enterMost = 30 * time.Second
 	// takenWait is how long a prompt may take to be taken before Enter is typed
 	// again; maxEnters bounds that.
 	takenWait = 5 * time.Second
@@ -35,6 +35,9 @@ type typist struct {
 	enters int
 	at     time.Time // when to look again
 	behind bool      // a prompt of the person's came first
+	// barred: it came when the text stood in the input line already. Whose text is there
+	// now is not known: no Enter any more.
+	barred bool
 	// revoked: it is to be cancelled as soon as it is known where it is.
 	revoked bool
 }
@@ -102,28 +105,57 @@ func (t *terminal) typing() {
 			y.at = y.since.Add(freeMost)
 		}
 	case typingText:
-		switch there := t.viewT.After(y.since) && t.view.composer && !t.view.empty; {
-		case !t.due(y.since.Add(enterWait)):
-			y.at = y.since.Add(enterWait)
-		case there || t.due(y.since.Add(enterMost)):
-			t.enter()
-		default:
-			y.at = y.since.Add(enterMost)
-		}
+		t.typingText()
 	case typingEnter:
-		switch {
-		case !t.due(y.since.Add(takenWait)):
-			y.at = y.since.Add(takenWait)
-		case y.revoked:
-			y.takeBack(t)
-			t.turn.cancelled = true
-			t.endTurn()
-		case y.enters >= maxEnters || t.view.composer && t.view.empty && t.viewT.After(y.since):
-			t.failTyping("it did not take what was typed")
-		default:
-			t.enter()
-		}
+		t.typingEnter()
 	}
+}
+
+// typingText presses Enter for a text that was typed.
+func (t *terminal) typingText() {
+	y := &t.typed
+	switch {
+	case y.behind: // the person's turn ends first
+	case !t.due(y.since.Add(enterWait)):
+		y.at = y.since.Add(enterWait)
+	case y.barred:
+		t.failTyping("the person there sent something while it was typed")
+	case t.mayEnter():
+		t.enter()
+	case t.due(y.since.Add(enterMost)):
+		t.failTyping("its input line was not seen with the text, which may still stand there")
+	default:
+		y.at = y.since.Add(enterMost)
+	}
+}
+
+// typingEnter waits until the prompt is taken.
+func (t *terminal) typingEnter() {
+	y := &t.typed
+	switch {
+	case y.behind: // it may wait in the agent's queue
+	case !t.due(y.since.Add(takenWait)):
+		y.at = y.since.Add(takenWait)
+	case y.revoked:
+		y.takeBack(t)
+		t.turn.cancelled = true
+		t.endTurn()
+	case y.barred || y.enters >= maxEnters || t.view.composer && t.view.empty && t.viewT.After(y.since):
+		t.failTyping("it did not take what was typed")
+	case t.mayEnter():
+		t.enter()
+	case t.due(y.since.Add(enterMost)):
+		t.failTyping("it did not take what was typed")
+	default:
+		y.at = y.since.Add(enterMost)
+	}
+}
+
+// mayEnter reports whether Enter can only be for the text in the input line: in a
+// dialog it is the answer that is selected, and that allows. The screen has to be newer
+// than what was typed last.
+func (t *terminal) mayEnter() bool {
+	return t.viewT.After(t.typed.since) && t.view.composer && !t.view.empty && !t.view.dialog && t.gate.calm()
 }
 
 func (t *terminal) enter() {
@@ -153,12 +185,27 @@ func (t *typist) isOurs(text string) bool {
 	if t.state != typingText && t.state != typingEnter {
 		return false
 	}
-	return strings.Contains(squeezed(text), squeezed(t.text))
+	own := withoutFiles(t.text)
+	if own == "" { // files alone
+		return strings.Contains(text, "@")
+	}
+	return strings.Contains(withoutFiles(text), own)
 }
+
+// withoutFiles is a text without white space and the names of files in it: the agent
+// completes these.
+func withoutFiles(text string) string {
+	return squeezed(fileName().ReplaceAllString(text, " "))
+}
+
+var fileName = pattern(`@(?:\\.|\S)*`)
+
+// filesBelow is what the agent puts between a prompt and the files that it names.
+const filesBelow = "--- Content from referenced files ---"
 
 // confirmed notes that the agent has the prompt.
 func (y *typist) confirmed(t *terminal, text string) {
-	if squeezed(text) != squeezed(y.text) {
+	if own, _, _ := strings.Cut(text, filesBelow); withoutFiles(own) != withoutFiles(y.text) {
 		t.notice("What the person at the terminal had typed went with the prompt.", "")
 	}
 	revoked := y.revoked
@@ -170,7 +217,7 @@ func (y *typist) confirmed(t *terminal, text string) {
 
 // takeBack clears the input line of a prompt that was not sent.
 func (y *typist) takeBack(t *terminal) {
-	if y.state == typingText || y.state == typingEnter {
+	if (y.state == typingText || y.state == typingEnter) && t.view.composer && t.gate.calm() {
 		t.write("\x03") // clears it; an empty one it would only warn in
 	}
 	*y = typist{}

@@ -132,6 +132,7 @@ func (t *terminal) prompted(text string, at time.Time) {
 		// It came before ours was sent, or goes into a turn: ours waits on.
 		t.turn.since, t.turn.taken, t.turn.after, t.turn.endAt, t.turn.idle = at, true, false, time.Time{}, time.Time{}
 		t.typed.behind = t.typed.waiting()
+		t.typed.barred = t.typed.barred || t.typed.state == typingText || t.typed.state == typingEnter
 		t.byUser(adapters.Draft{Event: contract.Text{Text: rawjson.Repair(text), Steer: true}})
 		t.conversed()
 		return
@@ -246,7 +247,7 @@ func (t *terminal) endTurn() {
 		return
 	}
 	if t.typed.behind && !l.cancelled && l.esc == 0 {
-		t.typed.behind = false
+		t.typed.behind, t.typed.since = false, t.now
 		l.taken, l.after, l.endAt, l.failure = false, false, time.Time{}, ""
 		return
 	}
