@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -35,8 +36,8 @@ type hooks struct {
 	held map[string]bool
 	// asked are all that ever were: their ids name asks.
 	asked map[string]bool
-	// released are those that went unanswered because the CLI asks in its own dialog.
-	released map[string]bool
+	// standing are the CLI's own dialogs for asks that were withdrawn, by hook.
+	standing map[string]standing
 	// gated are PreToolUse hooks that are not answered while a text is typed.
 	gated []gated
 	// refused are calls that were rejected from elsewhere.
@@ -53,6 +54,10 @@ type foretold struct {
 	seq      int
 }
 
+// standing is a dialog of a sub-agent's that only the person at the terminal can answer:
+// the ask's key, the call if it is known, and the CLI's id of the sub-agent.
+type standing struct{ key, call, agent string }
+
 // gated is a PreToolUse hook that waits, and its call.
 type gated struct{ hook, call string }
 
@@ -64,7 +69,7 @@ type request struct {
 }
 
 func (h *hooks) init() {
-	*h = hooks{calls: map[string]*foretold{}, asked: map[string]bool{}, held: map[string]bool{}, released: map[string]bool{}, refused: map[string]bool{}}
+	*h = hooks{calls: map[string]*foretold{}, asked: map[string]bool{}, held: map[string]bool{}, standing: map[string]standing{}, refused: map[string]bool{}}
 }
 
 // hook takes a hook's input. It is answered at once, unless somebody is to be asked.
@@ -175,6 +180,7 @@ func (t *terminal) unsettled() (time.Time, bool) {
 func (t *terminal) ran(v rawjson.Value) {
 	id := v.Get("tool_use_id").Text()
 	delete(t.hooks.calls, id)
+	t.hooks.answered(func(d standing) bool { return d.call == id && id != "" })
 	t.settleLocally(id, contract.AllowOnce, v.Get("tool_input", "answers"))
 }
 
@@ -273,7 +279,7 @@ func (t *terminal) putRequest(r *request) {
 	if r.agent != "" && t.openAsk(r.hook) != nil {
 		// A sub-agent in the background asks its hooks first and shows its dialog only
 		// when they say nothing: the person at the terminal must not wait for others.
-		t.waitFor("", ownDialog+r.hook, ownDialogAfter, func(reply) { t.release(r.hook) })
+		t.waitFor("", ownDialog+r.hook, ownDialogAfter, func(reply) { t.release(r) })
 	}
 }
 
@@ -284,15 +290,34 @@ const ownDialog = "answer to "
 // from elsewhere. Then the CLI shows its own dialog, which has the last word.
 const ownDialogAfter = 20 * time.Second
 
-// release leaves a request to the CLI's own dialog. The ask stays open until it is
-// known what was decided there.
-func (t *terminal) release(hook string) {
-	if t.openAsk(hook) == nil {
+// release leaves a request to the CLI's own dialog. The ask is withdrawn: a decision
+// about it would be told and have no effect. The dialog stands in the way of keys until
+// it is known to be closed; an abort does not close it.
+func (t *terminal) release(r *request) {
+	a := t.openAsk(r.hook)
+	if a == nil {
 		return
 	}
-	t.hooks.released[hook] = true
-	t.letGo(hook)
+	t.hooks.standing[r.hook] = standing{a.key, r.call, r.agent}
+	t.asks = slices.DeleteFunc(t.asks, func(o *ask) bool { return o == a })
+	t.withdraw(a.key)
+	t.endOwn(a)
+	t.letGo(r.hook)
 	t.notice(contract.ServiceNotice, "", "A sub-agent's permission request was not decided in time and is shown in the agent's terminal: it can be answered there only.")
+}
+
+// answered forgets the dialogs that are known to be closed.
+func (h *hooks) answered(closed func(standing) bool) {
+	maps.DeleteFunc(h.standing, func(_ string, d standing) bool { return closed(d) })
+}
+
+// asking reports whether a permission dialog is open or about to be.
+func (t *terminal) asking() bool {
+	t.hooks.answered(func(d standing) bool {
+		a := t.agents.byTask[d.agent]
+		return a != nil && !a.running() || t.told(d.call)
+	})
+	return len(t.asks)+len(t.hooks.waiting)+len(t.hooks.standing) > 0
 }
 
 // settleHooks lets the hooks go whose ask has ended otherwise, as with its sub-agent.
@@ -322,8 +347,8 @@ func (t *terminal) openAsk(hook string) *ask {
 
 // decide settles an ask from elsewhere.
 func (t *terminal) decide(c adapters.Answer) error {
-	for _, a := range t.asks {
-		if a.key == c.Ask && t.hooks.released[a.request] {
+	for _, d := range t.hooks.standing {
+		if d.key == c.Ask {
 			return fmt.Errorf("claude: answer to %q: it is asked in the agent's terminal now and can be answered there only", c.Ask)
 		}
 	}
@@ -342,7 +367,6 @@ func (t *terminal) answerHook(a *ask, response []byte) {
 // closeHook answers a held hook, with nothing when decision is nil.
 func (t *terminal) closeHook(id string, decision []byte) {
 	t.requests.take(func(q *pending) bool { return q.kind == ownDialog+id })
-	delete(t.hooks.released, id)
 	if !t.hooks.held[id] {
 		return
 	}

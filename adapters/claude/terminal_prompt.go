@@ -221,7 +221,7 @@ func (t *terminal) obstacle(k *text) (string, time.Time) {
 	switch {
 	case !t.ready():
 		return "the agent has not started yet", time.Time{}
-	case len(t.asks)+len(t.hooks.waiting) > 0:
+	case t.asking():
 		return "a permission request is open", time.Time{}
 	case t.watch.gate != nil:
 		return "the agent asks something in its terminal", time.Time{}
@@ -267,7 +267,7 @@ func (t *terminal) untaken(k *text) {
 // alone. Anywhere else the key would be an answer.
 func (t *terminal) stuck(k *text) bool {
 	_, unsettled := t.unsettled()
-	return !k.revoked && !unsettled && len(t.asks)+len(t.hooks.waiting) == 0 &&
+	return !k.revoked && !unsettled && !t.asking() &&
 		t.watch.gate == nil && t.watch.seen && t.watch.holds(k.text)
 }
 

@@ -130,6 +130,7 @@ func (t *terminal) stillPlans(v rawjson.Value) bool {
 func (t *terminal) resultSeen(b, v rawjson.Value) {
 	id := b.Get("tool_use_id").Text()
 	delete(t.hooks.calls, id)
+	t.hooks.answered(func(d standing) bool { return d.call == id && id != "" })
 	if task, c := v.Get("toolUseResult", "agentId").Text(), t.calls[id]; task != "" && c != nil {
 		if m := t.crew.member(task); !m.linked {
 			t.enlist(m, c)

@@ -29,7 +29,7 @@ func (t *terminal) screen(data []byte) error {
 		return fmt.Errorf("screen of %d bytes: %w", len(data), err)
 	}
 	t.watch.seen, t.watch.since, t.watch.Screen = true, t.now, s
-	t.watch.asked = len(t.asks)+len(t.hooks.waiting) > 0
+	t.watch.asked = t.asking()
 	g := gateOn(s)
 	if g != nil && (t.watch.gate == nil || t.watch.gate.text != g.text) {
 		t.notice(contract.ServiceNotice, g.code, g.text)

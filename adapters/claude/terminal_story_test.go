@@ -556,8 +556,10 @@ func TestTerminalPlan(t *testing.T) {
 	}
 }
 
-// A sub-agent in the background shows its dialog only when its hook says nothing.
-func TestTerminalBackgroundAsk(t *testing.T) {
+// askedInBackground is a console with a sub-agent abc in the background that asks about the
+// call t1 of Bash, and the id of its hook.
+func askedInBackground(t *testing.T) (*console, string) {
+	t.Helper()
 	c := started(t)
 	c.prompt("go")
 	c.line(`"type":"assistant","message":{"id":"m1","model":"claude-x","content":[{"type":"tool_use","id":"a1","name":"Agent","input":{"prompt":"dig","description":"dig"}}]}`)
@@ -566,6 +568,13 @@ func TestTerminalBackgroundAsk(t *testing.T) {
 	c.line(`"type":"system","subtype":"turn_duration"`)
 	c.hook("PreToolUse", `"agent_id":"abc","tool_name":"Bash","tool_input":{"command":"ls"},"tool_use_id":"t1"`)
 	id, _ := c.hook("PermissionRequest", `"agent_id":"abc","tool_name":"Bash","tool_input":{"command":"ls"}`)
+	return c, id
+}
+
+// A sub-agent in the background shows its dialog only when its hook says nothing. From
+// then on nobody elsewhere is asked: what they say would have no effect.
+func TestTerminalBackgroundAsk(t *testing.T) {
+	c, id := askedInBackground(t)
 	c.wait(10 * time.Second)
 	if _, answered := c.reply(id); answered {
 		t.Fatal("the request was given back too soon")
@@ -574,12 +583,44 @@ func TestTerminalBackgroundAsk(t *testing.T) {
 	if got, answered := c.reply(id); !answered || got != "" {
 		t.Errorf("answer after 25 s = %q, %v, want nothing, for the dialog", got, answered)
 	}
+	var withdrawn []string
+	for _, s := range c.steps {
+		withdrawn = append(withdrawn, s.Withdraw...)
+	}
+	if !slices.Equal(withdrawn, []string{id}) {
+		t.Errorf("withdrawn = %q, want %q", withdrawn, id)
+	}
 	if _, err := c.p.Submit(c.now, adapters.Answer{Ask: id, Decision: contract.RejectOnce}); err == nil {
 		t.Error("an answer that the CLI does not hear = nil error, want one")
 	}
 	c.hook("PostToolUse", `"agent_id":"abc","tool_name":"Bash","tool_use_id":"t1"`)
-	if r := said[contract.PermissionResponse](c); len(r) != 1 || !r[0].Decision.Allows() {
-		t.Errorf("responses = %+v, want that it was allowed in the dialog", r)
+	if r := said[contract.PermissionResponse](c); len(r) != 0 {
+		t.Errorf("responses = %+v, want none to an ask that was withdrawn", r)
+	}
+}
+
+// The dialog of a sub-agent keeps others from typing until it is known to be closed,
+// which an abort does not do.
+func TestTerminalBackgroundDialog(t *testing.T) {
+	for name, end := range map[string]func(*console){
+		"the call ran": func(c *console) { c.hook("PostToolUse", `"agent_id":"abc","tool_name":"Bash","tool_use_id":"t1"`) },
+		"its result": func(c *console) {
+			c.raw("agents-1", `{"type":"user","uuid":"s2","agentId":"abc","isSidechain":true,"message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"no"}]}}`)
+		},
+		"the sub-agent stopped": func(c *console) { c.hook("SubagentStop", `"agent_id":"abc"`) },
+	} {
+		c, _ := askedInBackground(t)
+		c.wait(25 * time.Second)
+		c.submit(adapters.Abort{})
+		c.submit(adapters.Prompt{ID: "p1", Text: "hello"})
+		c.wait(time.Minute)
+		if got := c.typed(); got != "" {
+			t.Errorf("%s: typed %q into the dialog before", name, got)
+		}
+		end(c)
+		if got := c.typed(); got != pasted("hello") {
+			t.Errorf("%s: typed %q, want the prompt", name, got)
+		}
 	}
 }
 
