@@ -77,6 +77,8 @@ type question struct {
 	keys   int
 	keyT   time.Time
 	gone   time.Time // when the dialog went away
+	// stuck: since when the key waits because another dialog may be there.
+	stuck time.Time
 }
 
 // asks takes the hook before a dialog and reports whether it is held.
@@ -166,7 +168,7 @@ func (g *dialogGate) find(fits func(*question) bool) *question {
 // looked takes a new screen.
 func (g *dialogGate) looked(v view) {
 	if v.composer && !v.dialog {
-		g.unsure = slices.DeleteFunc(g.unsure, func(q *question) bool { return q.trusted })
+		g.unsure = slices.DeleteFunc(g.unsure, func(q *question) bool { return q.trusted || q.call == nil })
 	}
 	if q := g.current; q != nil {
 		q.seen = q.seen || v.dialog && len(g.unsure) == 0
@@ -223,21 +225,32 @@ func (t *terminal) dialogOver(q *question) bool {
 		return false
 	case !t.viewT.After(q.since):
 	case t.view.dialog && !q.local:
-		if q.answer != "" && len(t.gate.unsure) == 0 {
+		switch {
+		case q.answer == "":
+		case len(t.gate.unsure) == 0:
 			t.key(q)
+		case q.stuck.IsZero():
+			q.stuck = t.now
+		case t.due(q.stuck.Add(appearWait)):
+			t.unfound(q)
 		}
 		return false
 	case q.shown && t.view.composer:
 		return true
 	}
 	if !q.shown && t.due(q.since.Add(appearWait)) {
-		if !q.local && q.answer != "" {
-			t.notice("The permission could not be given to Gemini CLI: its dialog was not found on the screen. It can be answered at the terminal.", "")
-		}
-		q.local = true
+		t.unfound(q)
 		return true
 	}
 	return false
+}
+
+// unfound leaves a question to the person at the terminal.
+func (t *terminal) unfound(q *question) {
+	if !q.local && q.answer != "" {
+		t.notice("The permission could not be given to Gemini CLI: its dialog was not found on the screen. It can be answered at the terminal.", "")
+	}
+	q.local = true
 }
 
 // calm reports whether no dialog can be there that is known of.
@@ -254,6 +267,9 @@ func (g *dialogGate) wake(now time.Time) (at time.Time) {
 	}
 	if q := g.current; q != nil {
 		next(q.since.Add(appearWait))
+		if !q.stuck.IsZero() {
+			next(q.stuck.Add(appearWait))
+		}
 		if q.keys > 0 {
 			next(q.keyT.Add(consumedWait))
 			next(q.keyT.Add(vanishWait))

@@ -53,6 +53,7 @@ type fakeCLI struct {
 	line      string              // what stands in the input line
 	ended     contract.TurnStatus // of the last turn, empty while one runs
 	busy      bool
+	said      []string // notices
 	met, late int
 }
 
@@ -226,6 +227,8 @@ func (c *fakeCLI) take() {
 	}
 	for _, d := range c.step.Emit {
 		switch ev := d.Event.(type) {
+		case contract.Service:
+			c.said = append(c.said, ev.Text)
 		case contract.TurnEnd:
 			c.ended = ev.Status
 		case contract.TurnStart:
@@ -342,5 +345,59 @@ func TestPromptWithFilesIsKnown(t *testing.T) {
 		if c.enters() != 1 {
 			t.Errorf("%q: %d Enters, want 1", text, c.enters())
 		}
+	}
+}
+
+// unsure is a session in which a dialog was let come up that was not seen to.
+func unsure(t *testing.T, hook string) *fakeCLI {
+	c := newFakeCLI(t, 0)
+	c.hook("Notification", hook)
+	c.dialogs = nil
+	c.pass(11 * time.Second)
+	c.hook("Notification", `"notification_type":"ToolPermission","details":{"type":"exec","command":"cmd 1"}`)
+	return c
+}
+
+// answered shows the dialog of call 1, which is allowed elsewhere, and counts the keys.
+func (c *fakeCLI) answered() (keys int) {
+	c.pass(100 * time.Millisecond)
+	c.inbox, c.dialogs = nil, []int{1}
+	c.frame()
+	for key, call := range c.asks {
+		if call == 1 {
+			c.allowed[1], c.last = true, 1
+			c.submit(adapters.Answer{Ask: key, Decision: contract.AllowOnce})
+		}
+	}
+	for _, in := range c.inbox {
+		if in.key == "1" {
+			keys++
+		}
+	}
+	return keys
+}
+
+// TestAnUnseenDialogIsNotForEver: an answer that may not be typed is told of, and what
+// nobody is asked about is over when a screen shows no dialog.
+func TestAnUnseenDialogIsNotForEver(t *testing.T) {
+	c := unsure(t, `"notification_type":"ToolPermission","details":{"type":"exec","command":"cmd 0"}`)
+	if keys := c.answered(); keys > 0 {
+		t.Fatalf("%d keys were typed while another dialog may be there", keys)
+	}
+	told := ""
+	for range 4 {
+		c.said = nil
+		c.pass(5 * time.Second)
+		told += strings.Join(c.said, "")
+	}
+	if strings.Count(told, "could not be given") != 1 {
+		t.Errorf("told %q, want once that the permission could not be given", told)
+	}
+
+	c = unsure(t, `"notification_type":"ToolPermission","details":{"type":"exec","command":"unheard of"}`)
+	c.dialogs = nil
+	c.frame()
+	if keys := c.answered(); keys != 1 {
+		t.Errorf("%d keys, want 1: the screen showed that nothing else is asked", keys)
 	}
 }
