@@ -659,6 +659,39 @@ func TestTerminalAbort(t *testing.T) {
 	}
 }
 
+// A turn of which nothing was answered is taken back by the key: no record tells, the
+// prompt stands in the input line again.
+func TestTerminalAbortPutsBack(t *testing.T) {
+	for _, c := range []struct {
+		shown string
+		ours  bool
+		want  string
+	}{
+		{"❯ hello", true, "\x1b\x05\x15"},
+		{"❯ hello", false, "\x1b"},
+		{"❯ another", true, "\x1b\x1b"},
+		{"❯", true, "\x1b\x1b"},
+	} {
+		con := started(t)
+		before := ""
+		if c.ours {
+			con.submit(adapters.Prompt{ID: "p1", Text: "hello"})
+			before = pasted("hello")
+		}
+		con.screen("❯ hello", 7) // before Enter worked
+		con.prompt("hello")
+		con.submit(adapters.Abort{})
+		con.wait(time.Second)
+		con.screen(c.shown, 7)
+		con.wait(4 * time.Second)
+		ends := said[contract.TurnEnd](con)
+		back := c.want != "\x1b\x1b"
+		if got := strings.TrimPrefix(con.typed(), before); got != c.want || back != (len(ends) == 1 && ends[0].Status == contract.TurnCancelled) {
+			t.Errorf("%+v: typed %q, turn-ends %+v", c, got, ends)
+		}
+	}
+}
+
 // An abort holds for the text that was typed when it came, and for no other.
 func TestTerminalAbortsWhatWasTyped(t *testing.T) {
 	c := started(t)

@@ -26,8 +26,13 @@ type ending struct {
 	submittedAt      time.Time
 	// used is the usage of each API message by its id.
 	used map[string]contract.Usage
-	// escapes counts how often the key that stops the turn was pressed.
+	// escapes counts how often the key that stops the turn was pressed, escaped is when
+	// last.
 	escapes int
+	escaped time.Time
+	// prompt is the text that began the turn, ours that it was typed for somebody.
+	prompt string
+	ours   bool
 	// keys counts what was typed at the terminal.
 	keys int
 }
@@ -68,7 +73,14 @@ func (t *terminal) rang(kind string) {
 			t.endTurn(t.completed())
 		}
 	case alarmEsc:
-		if t.turn.open {
+		switch {
+		case !t.turn.open:
+		case t.putBack():
+			if t.ends.ours {
+				t.press(keyEnd + keyKill)
+			}
+			t.endTurn(contract.TurnEnd{Status: contract.TurnCancelled})
+		default:
 			t.escape()
 		}
 	}
@@ -102,6 +114,7 @@ func (t *terminal) openPrompt(text string) {
 		return
 	}
 	t.forget()
+	t.ends.prompt, t.ends.ours = k.text, true
 	t.openTurn([]*input{k.input()})
 	t.pressed(k)
 }
@@ -109,6 +122,7 @@ func (t *terminal) openPrompt(text string) {
 // openLocal opens the turn of what was typed at the terminal.
 func (t *terminal) openLocal(text string) {
 	t.forget()
+	t.ends.prompt = text
 	key := t.key()
 	t.emit(adapters.Draft{Role: contract.RoleUser, Key: key, Event: contract.Text{Text: text}})
 	t.openTurn([]*input{{id: key, uuid: key}})
@@ -342,7 +356,15 @@ func (t *terminal) escape() {
 		return
 	}
 	t.press("\x1b")
+	t.ends.escaped = t.now
 	t.alarmAt(alarmEsc, t.now.Add(escapeAfter))
+}
+
+// putBack reports whether the key took back a turn of which nothing was answered yet:
+// the CLI writes no record of that, and shows the prompt in its input line again.
+func (t *terminal) putBack() bool {
+	e := &t.ends
+	return e.escapes > 0 && e.prompt != "" && t.watch.seen && t.watch.since.After(e.escaped) && t.watch.holds(e.prompt)
 }
 
 // stopping refuses a request, and ends the turn with it when it is the main agent's.
