@@ -60,16 +60,23 @@ func (t *Terminal) Read(ctx context.Context, r TerminalRead) (wire.TerminalChunk
 // lost, or the other side has no room now.
 func Again(err error) bool { return err != nil && !final(err) }
 
-// ErrMaybeTyped says that the host was started again in the middle of an Input: what was
-// typed then may have reached the agent before, and is not typed again.
-var ErrMaybeTyped = errors.New("the host was started again: whether the last keys reached the agent is not known")
+// ErrMaybeTyped says that the connection was lost for longer than keys keep, or that the
+// host was started again, in the middle of an Input: what was typed then may have reached
+// the agent before, and is not typed again, nor is what came after it.
+var ErrMaybeTyped = errors.New("the connection was lost or the host was started again: whether the last keys reached the agent is not known")
+
+// keysKeep is how long a piece is tried for. Keys are meant for what the person saw, and
+// not for a dialog that is open when a connection comes back.
+const keysKeep = 2 * time.Second
 
 // inputBytes is the most that is typed with one call.
 const inputBytes = wire.TerminalInputBytes / 2
 
-// Input types p, whole, in order and once, whatever happens to the connection: it tries
-// until ctx is over. Code(err) is wire.CodeControl when another one holds control: what
-// is left of p was not typed. See ErrMaybeTyped.
+// Input types p, whole, in order and once, over connections that break and come back
+// within 2 s for each piece of p; after that the rest is not typed and the error is
+// ErrMaybeTyped. While the host says that the agent reads nothing it tries until ctx is
+// over. Code(err) is wire.CodeControl when another one holds control: what is left of p
+// was not typed.
 func (t *Terminal) Input(ctx context.Context, p []byte) error {
 	t.typing.Lock()
 	defer t.typing.Unlock()
@@ -86,11 +93,14 @@ func (t *Terminal) Input(ctx context.Context, p []byte) error {
 // input types one piece.
 func (t *Terminal) input(ctx context.Context, p []byte) error {
 	maybe := false // an earlier try may have reached the host
+	late := time.Now().Add(keysKeep)
 	for wait := (pause{}); ; {
 		var r wire.TerminalInputResult
-		sent, err := t.c.try(ctx, wire.TerminalInput, wire.TerminalInputParams{
+		trying, cancel := context.WithDeadline(ctx, late)
+		sent, err := t.c.try(trying, wire.TerminalInput, wire.TerminalInputParams{
 			Session: t.session, Attachment: t.name, Offset: t.offset, Data: p,
 		}, &r)
+		cancel()
 		switch code := Code(err); {
 		case err == nil:
 			t.offset += int64(len(p))
@@ -103,12 +113,24 @@ func (t *Terminal) input(ctx context.Context, p []byte) error {
 			continue
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case sent && (code == wire.CodeUnknown || code == wire.CodeTimeout || code == wire.CodeInternal || code == ""):
-			maybe = true
 		case !Again(err):
 			return err
+		case code == wire.CodeBusy || code == wire.CodeRateLimited:
+			late = time.Now().Add(keysKeep) // the other side is there, and has typed nothing
+		case sent && code != wire.CodeHostOffline:
+			maybe = true
 		}
-		if err := wait.wait(ctx, t.c.life); err != nil {
+		if !time.Now().Before(late) {
+			t.rename() // what is under way still is not taken for what comes next
+			return ErrMaybeTyped
+		}
+		pausing, cancel := context.WithDeadline(ctx, late)
+		err = wait.wait(pausing, t.c.life)
+		cancel()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if errors.Is(err, ErrClosed) {
 			return err
 		}
 	}

@@ -3,7 +3,9 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
+	"net"
 	"runtime"
 	"strings"
 	"testing"
@@ -116,6 +118,81 @@ func TestTerminalHostAnew(t *testing.T) {
 	}
 	if got := host.Typed("abcdefgh"); got != "one two three" {
 		t.Errorf("typed %q", got)
+	}
+}
+
+// What was typed while the connection is lost for longer than a moment is not typed when it
+// comes back: another dialog may be open.
+func TestTerminalLost(t *testing.T) {
+	host, _, addr := server(t, nil)
+	holding(host)
+	lost := make(chan struct{})
+	back := make(chan struct{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go relayed(l, addr, lost, back)
+	c, err := connect(t, "ws://"+l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := c.Terminal("abcdefgh")
+	if err := term.Input(t.Context(), []byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	close(lost)
+	began := time.Now()
+	if err := term.Input(t.Context(), []byte("y\r")); !errors.Is(err, client.ErrMaybeTyped) || time.Since(began) > 10*time.Second {
+		t.Errorf("Input while the connection is lost = %v after %v, want ErrMaybeTyped after 2s", err, time.Since(began))
+	}
+	close(back)
+	if err := term.Input(t.Context(), []byte("z")); err != nil {
+		t.Fatal(err)
+	}
+	if got := host.Typed("abcdefgh"); got != "az" {
+		t.Errorf("typed %q, want az", got)
+	}
+}
+
+// relayed passes connections on to an address: when lost is closed the open ones end, and
+// those that come until back is closed end at once.
+func relayed(l net.Listener, to string, lost, back <-chan struct{}) {
+	for {
+		in, err := l.Accept()
+		if err != nil {
+			return
+		}
+		select {
+		case <-lost:
+			select {
+			case <-back:
+			default:
+				_ = in.Close()
+				continue
+			}
+		default:
+		}
+		out, err := net.Dial("tcp", to)
+		if err != nil {
+			_ = in.Close()
+			continue
+		}
+		end := func() { _, _ = in.Close(), out.Close() }
+		go func() { defer end(); _, _ = io.Copy(out, in) }()
+		go func() { defer end(); _, _ = io.Copy(in, out) }()
+		go func() {
+			select {
+			case <-back:
+			case <-lost:
+				select {
+				case <-back:
+				default:
+					end()
+				}
+			}
+		}()
 	}
 }
 

@@ -208,6 +208,7 @@ func (s *farScreen) away(after int64, err error) (chunk console.Chunk, tell bool
 	}
 	s.told = true
 	chunk = s.last
+	chunk.Held = false // what is typed now was not meant for what the screen shows then
 	chunk.At, chunk.Lost = after, "the connection is lost ("+err.Error()+"); trying again"
 	return chunk, true, nil
 }
@@ -254,7 +255,7 @@ func lockedOut(err error) error {
 		return console.ErrLocked
 	}
 	if errors.Is(err, client.ErrMaybeTyped) {
-		return nil
+		return console.ErrLocked // what was typed after it is not for what the screen shows then
 	}
 	return err
 }

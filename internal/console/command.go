@@ -120,6 +120,8 @@ func (c *console) commanded(ctx context.Context, b byte) (End, error) {
 		switch {
 		case c.opts.Watch:
 			return 0, c.tell(ctx, "you are watching: agenthost attach without --watch may type")
+		case c.last.Lost != "":
+			return 0, c.tell(ctx, c.last.Lost)
 		case c.last.Held:
 			return 0, c.tell(ctx, "you hold control already")
 		}
@@ -135,7 +137,7 @@ func (c *console) help() string {
 	if c.opts.Alone {
 		keys = keys[1:]
 	}
-	if !c.last.Held && !c.opts.Watch {
+	if !c.last.Held && !c.opts.Watch && c.last.Lost == "" {
 		keys = append(keys, "t takes control")
 	}
 	return EscapeName(c.opts.Escape) + " and then: " + strings.Join(keys, ", ") + ", " + EscapeName(c.opts.Escape) + " is itself"

@@ -12,8 +12,8 @@ type Terminal interface {
 	// repaints. io.EOF says that the session is over. It is called again while one whose
 	// ctx is over still ends.
 	Read(ctx context.Context, after int64, limit int) (Chunk, error)
-	// Input types, whole and in order. ErrLocked says that another one holds control:
-	// nothing was typed.
+	// Input types, whole and in order. ErrLocked says that another one holds control, or
+	// that the connection was lost for long: what waits is not typed.
 	Input(ctx context.Context, p []byte) error
 	// Resize gives the screen the size of the person's terminal. ErrLocked as above.
 	Resize(ctx context.Context, cols, rows int) error
@@ -41,7 +41,8 @@ type Chunk struct {
 	// Held says that the person holds control; else Holder says who does, for people.
 	Held   bool
 	Holder string
-	// Lost says why the screen cannot be read for the moment, empty when it can.
+	// Lost says why the screen cannot be read for the moment, empty when it can. What is
+	// typed meanwhile is dropped: it was not meant for what the screen shows then.
 	Lost string
 }
 

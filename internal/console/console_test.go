@@ -245,6 +245,34 @@ func TestLost(t *testing.T) {
 	p.sees("the screen", func(s string) bool { return s == "hello again" })
 }
 
+// What is typed while the connection is lost, or waited to be typed then, is not typed when
+// it comes back: another dialog may be open.
+func TestLostKeys(t *testing.T) {
+	p, a := newPerson(t, 80, 24), newAgent(80, 24)
+	p.runs(a, Options{})
+	a.show("hello")
+	p.seesText("hello")
+	p.press("a")
+	a.until(t, "a key", func() bool { return string(a.typed) == "a" })
+	stuck := make(chan struct{})
+	a.do(func() { a.stuck = stuck })
+	p.press("b") // is on its way, or waits for it
+	a.do(func() { a.lost = "the connection is lost, trying again" })
+	p.seesText("the connection is lost, trying again")
+	p.press("y\r\x1d?")
+	p.seesText("ctrl-] and then: d leaves, z stops this program")
+	a.do(func() { a.lost = ""; a.stuck = nil; a.shown = append(a.shown, " again"...) })
+	close(stuck)
+	p.sees("the screen", func(s string) bool { return s == "hello again" })
+	p.press("z")
+	a.until(t, "the next key", func() bool { return strings.HasSuffix(string(a.typed), "z") })
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if got := string(a.typed); got != "az" && got != "abz" {
+		t.Errorf("typed %q, want what was typed while the screen could be seen", got)
+	}
+}
+
 // Attached again, the screen is the same, and what was on the terminal can be scrolled to.
 func TestAttach(t *testing.T) {
 	p, a := newPerson(t, 40, 6), newAgent(40, 6)

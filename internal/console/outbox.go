@@ -55,6 +55,12 @@ func (o *outbox) put(f func()) {
 func (o *outbox) resize(cols, rows int) { o.put(func() { o.cols, o.rows = cols, rows }) }
 func (o *outbox) take()                 { o.put(func() { o.taking = true }) }
 
+// drop forgets what waits to be typed.
+func (o *outbox) drop() {
+	o.put(func() { o.typed = nil })
+	signalTo(o.room)
+}
+
 // add adds what was typed, and waits while there is too much.
 func (o *outbox) add(ctx context.Context, p []byte) {
 	for {
@@ -129,7 +135,7 @@ func (o *outbox) check(ctx context.Context, err error) {
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(err, ErrLocked):
-		o.put(func() { o.typed = nil })
+		o.drop()
 	default:
 		select {
 		case o.c.faults <- fault{err: err}:

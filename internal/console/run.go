@@ -226,10 +226,13 @@ func (c *console) got(ctx context.Context, r outcome) (End, error) {
 	had := c.last.Held
 	c.last = r.chunk
 	c.last.Data = nil
-	if c.opts.Watch {
+	if c.opts.Watch || c.last.Lost != "" {
 		c.last.Held = false
 	}
 	c.held.Store(c.last.Held)
+	if c.last.Lost != "" {
+		c.out.drop()
+	}
 	if c.last.Held && !had && c.taking {
 		c.claim() // else another terminal of the same person took it, for its own size
 	}
