@@ -69,7 +69,16 @@
     while (typed.length > 0) {
       const data = typed.slice(0, 16384);
       let maybe = false;
+      let late = Date.now() + 2000;
       for (;;) {
+        if (Date.now() > late) {
+          // Another dialog may be open when the connection comes back.
+          typed = [];
+          attachment = name();
+          offset = 0;
+          say('the connection was lost: what was typed meanwhile is dropped', true);
+          break;
+        }
         try {
           await conn.call('terminal.input', { session, attachment, offset, data: encode(data) });
           offset += data.length;
@@ -83,7 +92,9 @@
             if (maybe) { typed = typed.slice(data.length); break; }
           } else if (e.lost || e.code === 'unknown_outcome' || e.code === 'timeout') {
             maybe = true;
-          } else if (e.code !== 'busy' && e.code !== 'rate_limited' && e.code !== 'host_offline') {
+          } else if (e.code === 'busy') {
+            late = Date.now() + 2000; // the host is there
+          } else if (e.code !== 'rate_limited' && e.code !== 'host_offline') {
             typed = []; // another one holds control, or there is no agent
             break;
           }
@@ -95,7 +106,7 @@
   };
   const press = (bytes) => {
     if (!held || typed.length > 1 << 20) return;
-    typed.push(...bytes);
+    for (const b of bytes) typed.push(b);
     type();
   };
   term.onData((text) => press(new TextEncoder().encode(text)));
