@@ -62,7 +62,7 @@ func TestUpload(t *testing.T) {
 	for range 2 {
 		must[wire.SentResult](w, wire.SessionSend, p)
 	}
-	w.until(s.ID, idle)
+	w.until(s.ID, func(s wire.Session) bool { return idle(s) && s.End >= 6 })
 	equal(t, w.words(s.ID), "file:shot.png", "user:look", "turn-start", "agent:file shot.png image/png "+itoa(len(content)), "agent:look", "turn-end:completed")
 	for e := range w.records(s.ID) {
 		if f, ok := e.Event.(contract.File); ok {
