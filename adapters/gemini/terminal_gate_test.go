@@ -302,7 +302,12 @@ func (c *fakeCLI) enters() (n int) {
 // TestEnterNeedsTheTextOnTheScreen: without such a screen Enter could answer a dialog.
 func TestEnterNeedsTheTextOnTheScreen(t *testing.T) {
 	for name, show := range map[string]func(*fakeCLI){
-		"a dialog": func(c *fakeCLI) { c.dialogs = []int{0}; c.frame() },
+		"no screen": func(*fakeCLI) {},
+		"a dialog":  func(c *fakeCLI) { c.dialogs = []int{0}; c.frame() },
+		"an empty input line": func(c *fakeCLI) {
+			c.line = ""
+			c.frame()
+		},
 	} {
 		c := typist(t, "hello")
 		show(c)

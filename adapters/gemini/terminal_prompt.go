@@ -16,8 +16,6 @@ const (
 	enterWait = 300 * time.Millisecond
 	// enterMost is how long to wait for a screen on which Enter can only be for the text.
 	enterMost = 30 * time.Second
-	// enterSoon is when the gate's word is enough that no dialog is there.
-	enterSoon = 2 * time.Second
 	// takenWait is how long a prompt may take to be taken before Enter is typed
 	// again; maxEnters bounds that.
 	takenWait = 5 * time.Second
@@ -122,12 +120,8 @@ func (t *terminal) typingText() {
 		y.at = y.since.Add(enterWait)
 	case y.barred:
 		t.failTyping("the person there sent something while it was typed")
-	case t.mayEnter(), t.due(y.since.Add(enterSoon)) && t.open.hooks && !t.view.dialog && t.gate.calm():
-		// Where hooks run, no dialog comes up that the gate does not know of: a screen
-		// that did not change, or not to what was expected, is enough after a while.
+	case t.mayEnter():
 		t.enter()
-	case !t.due(y.since.Add(enterSoon)):
-		y.at = y.since.Add(enterSoon)
 	case t.due(y.since.Add(enterMost)):
 		t.failTyping("its input line was not seen with the text, which may still stand there")
 	default:
