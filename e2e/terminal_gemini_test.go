@@ -189,6 +189,8 @@ func geminiScreenAsks(t *testing.T, c geminiScreen, lab *agentlab.Lab) {
 // minute, with its conversation. So does the protocol without a screen, and nothing runs
 // of what was asked for when the end came.
 func TestTerminalGeminiAgain(t *testing.T) {
+	t.Skip("Gemini CLI that was started with --resume after a kill now and then takes nothing of what is typed at it, and the prompt's turn fails: " +
+		"why is not known yet (ROUGH_EDGES.md)")
 	t.Parallel()
 	lab := agentlab.New(t)
 	c := geminiOnScreen(t, lab)
