@@ -13,15 +13,9 @@ const drawPause = 20 * time.Millisecond
 
 // lazy puts off drawing. It is guarded by Hub.mu.
 type lazy struct {
-	drew  time.Time   // when it was last drawn
-	timer *time.Timer // nil before the first
-	armed bool        // it runs
-}
-
-func (l *lazy) stop() {
-	if l.timer != nil {
-		l.timer.Stop()
-	}
+	drew  time.Time // when it was last drawn
+	alarm alarm
+	armed bool // it runs
 }
 
 // due reports whether it is time to draw; else it sees to it that it will be. It is
@@ -36,11 +30,7 @@ func (h *Hub) due() bool {
 	}
 	if !l.armed {
 		l.armed = true
-		if l.timer == nil {
-			l.timer = time.AfterFunc(drawPause, h.drawLate)
-		} else {
-			l.timer.Reset(drawPause)
-		}
+		l.alarm.set(drawPause, h.drawLate)
 	}
 	return false
 }

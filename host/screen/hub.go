@@ -314,9 +314,10 @@ func (h *Hub) Close() {
 	}
 	h.closed = true
 	h.source = nil
-	h.rest.stop()
-	h.late.stop()
-	h.lazy.stop()
+	h.rest.call = nil
+	h.rest.alarm.stop()
+	h.late.alarm.stop()
+	h.lazy.alarm.stop()
 	h.wake()
 	h.move()
 }

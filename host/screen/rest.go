@@ -12,15 +12,8 @@ type rest struct {
 	call  func(adapters.Screen) // nil for nobody
 	told  adapters.Screen       // at the last call; guarded by armed
 	moved time.Time             // when the screen was last written to
-	timer *time.Timer           // nil before the first
-	armed bool                  // the timer runs, or a call is under way
-}
-
-func (r *rest) stop() {
-	r.call = nil
-	if r.timer != nil {
-		r.timer.Stop()
-	}
+	alarm alarm
+	armed bool // the alarm runs, or a call is under way
 }
 
 // Rested has f called when the output was quiet for Options.Rest and the screen looks
@@ -44,15 +37,7 @@ func (h *Hub) touched() {
 		return
 	}
 	r.armed = true
-	h.arm(h.o.Rest)
-}
-
-func (h *Hub) arm(d time.Duration) {
-	if h.rest.timer == nil {
-		h.rest.timer = time.AfterFunc(d, h.settle)
-	} else {
-		h.rest.timer.Reset(d)
-	}
+	r.alarm.set(h.o.Rest, h.settle)
 }
 
 // settle runs when the screen may have come to rest.
@@ -62,7 +47,7 @@ func (h *Hub) settle() {
 	r := &h.rest
 	moved := r.moved
 	if left := h.o.Rest - time.Since(moved); left > 0 && !h.closed {
-		h.arm(left)
+		r.alarm.set(left, h.settle)
 		return
 	}
 	if call := r.call; call != nil {
@@ -77,6 +62,6 @@ func (h *Hub) settle() {
 	r.armed = false
 	if !r.moved.Equal(moved) && r.call != nil && !h.closed {
 		r.armed = true
-		h.arm(h.o.Rest)
+		r.alarm.set(h.o.Rest, h.settle)
 	}
 }

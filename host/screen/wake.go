@@ -17,15 +17,9 @@ const (
 
 // late puts off waking readers. It is guarded by Hub.mu.
 type late struct {
-	bytes int         // since they were woken
-	timer *time.Timer // nil before the first
-	armed bool        // it runs
-}
-
-func (l *late) stop() {
-	if l.timer != nil {
-		l.timer.Stop()
-	}
+	bytes int // since they were woken
+	alarm alarm
+	armed bool // it runs
 }
 
 // wake has those read who wait. It is called under mu.
@@ -49,11 +43,7 @@ func (h *Hub) wakeFor(n int) {
 		return
 	}
 	l.armed = true
-	if l.timer == nil {
-		l.timer = time.AfterFunc(wakeLimit, h.wakeLate)
-	} else {
-		l.timer.Reset(wakeLimit)
-	}
+	l.alarm.set(wakeLimit, h.wakeLate)
 }
 
 func (h *Hub) wakeLate() {
