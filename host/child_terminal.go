@@ -116,7 +116,6 @@ func startTerminal(ctx context.Context, spec StartSpec, shim *proc.Shim) (Child,
 	c.files = tail.New(tail.Options{MaxLine: spec.MaxLine}, c.line)
 	if spec.Terminal.Screens {
 		c.looks = newLooks(c.frames)
-		spec.Terminal.Hub.Rested(c.looks.see)
 	}
 	if server := spec.Terminal.Server; server != nil {
 		err = c.startServer(ctx, server)
@@ -124,7 +123,7 @@ func startTerminal(ctx context.Context, spec StartSpec, shim *proc.Shim) (Child,
 		err = c.startScreen(ctx, spec.Argv)
 	}
 	if err != nil {
-		go c.discard() // the screen may have a look to tell of already
+		go c.discard() // a start that failed late may have had a hook called already
 		c.release()
 		close(c.frames)
 		return nil, err
@@ -179,6 +178,9 @@ func (c *terminalChild) startScreen(ctx context.Context, argv []string) error {
 	if err != nil {
 		c.fault = err
 	} else {
+		if c.looks != nil {
+			t.Hub.Rested(c.looks.see) // not before: that would be the former child's screen
+		}
 		c.screen, c.shown = p, t.Hub.Show(p.Terminal())
 	}
 	close(c.begun)
@@ -265,7 +267,7 @@ func (c *terminalChild) end(p *proc.Child, lost bool) {
 func (c *terminalChild) release() {
 	c.hooks.Close()
 	if c.looks != nil {
-		c.spec.Terminal.Hub.Rested(func(adapters.Screen) {})
+		c.spec.Terminal.Hub.Rested(nil)
 		c.looks.close()
 	}
 	if c.server != nil {

@@ -179,6 +179,7 @@ func (h *Hub) begin(s *shown, text string) {
 	_, _ = h.term.Write([]byte(text))
 	h.fit()
 	h.wake()
+	h.rest.anew = true
 	h.touched()
 }
 

@@ -485,6 +485,30 @@ func TestRested(t *testing.T) {
 	})
 }
 
+// TestRestedOfEachAgent: a screen that looks like the last one of the agent before is
+// told all the same, however soon it does: the new agent is another one.
+func TestRestedOfEachAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f := shows(t, Options{Cols: 20, Rows: 2, Rest: 100 * time.Millisecond})
+		var told []string
+		h.Rested(func(s adapters.Screen) { told = append(told, strings.Join(s.Lines, "|")) })
+		f.say(t, "$ ")
+		time.Sleep(time.Second)
+		f.Close()
+		time.Sleep(time.Second)
+		next := newFake()
+		wait := h.Show(source{next})
+		next.say(t, "$ ")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		next.Close()
+		wait()
+		if want := []string{"$|", "$|"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
+
 // TestIdle: when nothing happens nothing runs.
 func TestIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,14 +11,15 @@ import (
 type rest struct {
 	call  func(adapters.Screen) // nil for nobody
 	told  adapters.Screen       // at the last call; guarded by armed
+	anew  bool                  // nothing was told yet of the present agent
 	moved time.Time             // when the screen was last written to
 	alarm alarm
 	armed bool // the alarm runs, or a call is under way
 }
 
 // Rested has f called when the output was quiet for Options.Rest and the screen looks
-// otherwise than at the last call. One call at a time, not under a lock. There is one
-// such f; nil is none.
+// otherwise than at the last call, or is of another agent. One call at a time, not under
+// a lock. There is one such f; nil is none.
 func (h *Hub) Rested(f func(adapters.Screen)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,9 +52,11 @@ func (h *Hub) settle() {
 		return
 	}
 	if call := r.call; call != nil {
+		anew := r.anew
+		r.anew = false
 		h.mu.Unlock()
 		// Only this reads and sets told: one call at a time.
-		if now := h.Snapshot(); !reflect.DeepEqual(now, r.told) {
+		if now := h.Snapshot(); anew || !reflect.DeepEqual(now, r.told) {
 			r.told = now
 			call(now)
 		}
