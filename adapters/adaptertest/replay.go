@@ -1,6 +1,7 @@
 package adaptertest
 
 import (
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/adapters/replay"
 	"github.com/agenthost/agenthost/adapters/transcript"
 )
@@ -26,8 +27,11 @@ func Codex() Wire { return replay.Codex() }
 func Play(s Suite, f transcript.File) Replayed { return replay.Play(s.config(), f) }
 
 func (s Suite) config() replay.Config {
-	_, terminal := s.Adapter.(terminalFace)
-	return replay.Config{Adapter: s.Adapter, Wire: s.Wire, Options: s.Options, Terminal: terminal}
+	c := replay.Config{Adapter: s.Adapter, Wire: s.Wire, Options: s.Options}
+	if _, ok := s.Adapter.(terminalFace); ok {
+		c.Face = adapters.FaceTerminal
+	}
+	return c
 }
 
 // played replays a whole recording with hooks.

@@ -14,14 +14,5 @@ type terminalFace struct{ adapters.TerminalAdapter }
 func (t terminalFace) Describe() adapters.Description { return t.DescribeTerminal() }
 
 func (t terminalFace) Launch(r adapters.LaunchRequest) (adapters.Launch, error) {
-	return t.LaunchTerminal(terminalRequest(r))
-}
-
-func (t terminalFace) NewProtocol(info adapters.SessionInfo) adapters.Protocol {
-	info.Face = adapters.FaceTerminal
-	return replay.Protocol(t.TerminalAdapter, info)
-}
-
-func terminalRequest(r adapters.LaunchRequest) adapters.TerminalRequest {
-	return adapters.TerminalRequest{LaunchRequest: r, Hook: "hook", HookClosed: "hook --closed", SocketDir: "/run/agenthost"}
+	return t.LaunchTerminal(replay.TerminalRequest(r))
 }

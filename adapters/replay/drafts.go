@@ -21,9 +21,9 @@ type drafts struct {
 	typed bool
 }
 
-func (d *drafts) init() {
-	*d = drafts{
-		typed: d.typed,
+func newDrafts(face adapters.Face) drafts {
+	return drafts{
+		typed: face == adapters.FaceTerminal,
 		calls: map[string]bool{}, agents: map[string]bool{}, asks: map[string]bool{},
 		prompts: map[string]bool{}, owed: map[string]bool{},
 	}

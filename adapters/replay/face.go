@@ -16,14 +16,17 @@ func Protocol(a adapters.Adapter, info adapters.SessionInfo) adapters.Protocol {
 		}
 		return ""
 	}
-	launch, err := t.LaunchTerminal(adapters.TerminalRequest{
-		LaunchRequest: adapters.LaunchRequest{
-			Dir: info.Dir, SessionID: info.ID, StateDir: "/state", Getenv: getenv, Options: info.Options,
-		},
-		Hook: "hook", HookClosed: "hook --closed", SocketDir: "/run/agenthost",
-	})
+	launch, err := t.LaunchTerminal(TerminalRequest(adapters.LaunchRequest{
+		Dir: info.Dir, SessionID: info.ID, StateDir: "/state", Getenv: getenv, Options: info.Options,
+	}))
 	if err != nil {
 		launch = adapters.Launch{}
 	}
 	return t.NewTerminalProtocol(adapters.TerminalInfo{SessionInfo: info, Launch: launch, Getenv: getenv})
+}
+
+// TerminalRequest asks for a launch in the terminal face at places that stand in for
+// the real ones.
+func TerminalRequest(r adapters.LaunchRequest) adapters.TerminalRequest {
+	return adapters.TerminalRequest{LaunchRequest: r, Hook: "hook", HookClosed: "hook --closed", SocketDir: "/run/agenthost"}
 }

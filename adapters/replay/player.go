@@ -2,6 +2,7 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -24,8 +25,8 @@ type Config struct {
 	// Options are set beneath those of a transcript's header.
 	Options adapters.Options
 	Hooks   Hooks
-	// Terminal says that Adapter is one's terminal face: what it writes are no lines.
-	Terminal bool
+	// Face is the child's where the transcript's header says none.
+	Face adapters.Face
 }
 
 // Hooks let a test disturb and watch a replay. All may be nil.
@@ -53,18 +54,16 @@ type Player struct {
 	records []transcript.Record
 	next    int // index of the record that Next plays
 
-	base   time.Time
-	now    time.Time
-	shift  time.Duration // how much later than recorded things happen
-	record int
-	wake   time.Time
-	spoke  time.Time // of the newest draft
-	ticks  bool      // the transcript holds its ticks
-	exited bool
-	// terminal is Config.Terminal.
-	terminal bool
-	stamper  *stamp.Stamper
-	ids      int
+	base    time.Time
+	now     time.Time
+	shift   time.Duration // how much later than recorded things happen
+	record  int
+	wake    time.Time
+	spoke   time.Time // of the newest draft
+	ticks   bool      // the transcript holds its ticks
+	exited  bool
+	stamper *stamp.Stamper
+	ids     int
 
 	openID   string // of the Open command, empty before it
 	opened   bool
@@ -97,11 +96,8 @@ func New(c Config, f transcript.File) *Player {
 		p.mapper = c.Wire.Mapper(f)
 		p.info.Options = c.Wire.Options(f, p.info.Options)
 	}
-	p.proto = Protocol(c.Adapter, p.info)
+	p.proto, p.drafts = Protocol(c.Adapter, p.info), newDrafts(p.info.Face)
 	p.stamper = stamp.New(stamp.Config{NewID: p.newID, Now: func() time.Time { return p.now }})
-	p.terminal = c.Terminal
-	p.drafts.typed = p.terminal || p.info.Face == adapters.FaceTerminal
-	p.drafts.init()
 	return p
 }
 
@@ -111,6 +107,7 @@ func sessionInfo(c Config, f transcript.File) adapters.SessionInfo {
 	if f.Header.Options == nil {
 		info.Options = c.Options
 	}
+	info.Face = cmp.Or(info.Face, c.Face)
 	if info.ID == "" {
 		info.ID = "s00000000000000000000001"
 	}

@@ -39,10 +39,8 @@ func (p *Player) run(r transcript.Record) {
 
 // start makes the Protocol of another child. The stream and its ids go on.
 func (p *Player) start(info adapters.SessionInfo) {
-	p.proto = Protocol(p.adapter, info)
-	p.drafts.typed = p.terminal || info.Face == adapters.FaceTerminal
+	p.proto, p.drafts = Protocol(p.adapter, info), newDrafts(info.Face)
 	p.exited, p.opened, p.openID, p.aborting = false, false, "", false
 	p.sent, p.queue = nil, nil
 	clear(p.asks)
-	p.drafts.init()
 }
