@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/filelock"
 )
 
 // lockFile is in the state directory. It is never removed: two daemons could hold
@@ -55,15 +57,16 @@ func (e *RunningError) Error() string {
 
 // lock is the right to be the daemon of a state directory.
 type lock struct {
-	file *os.File
+	file *filelock.Lock
+	path string // of the file
 	info Info
 }
 
 // acquire takes the lock of a state directory, without waiting for a daemon.
 func acquire(stateDir string, m Machine, version string) (*lock, error) {
 	path := filepath.Join(stateDir, lockFile)
-	f, err := openLock(path)
-	if errors.Is(err, errLocked) {
+	f, err := filelock.Try(path)
+	if errors.Is(err, filelock.ErrHeld) {
 		info, _ := readInfo(path)
 		return nil, &RunningError{Info: info, Foreign: info.Machine != "" && info.Machine != m.ID}
 	}
@@ -71,14 +74,14 @@ func acquire(stateDir string, m Machine, version string) (*lock, error) {
 		return nil, err
 	}
 	if info, err := readInfo(path); err == nil && info.Machine != "" && info.Machine != m.ID && beats(path) {
-		closeLock(f)
+		f.Unlock()
 		return nil, &RunningError{Info: info, Foreign: true}
 	}
-	l := &lock{file: f, info: Info{
+	l := &lock{file: f, path: path, info: Info{
 		PID: os.Getpid(), Machine: m.ID, Boot: m.Boot, Name: m.Name, Started: time.Now().UnixMilli(), Version: version,
 	}}
 	if err := l.write(); err != nil {
-		closeLock(f)
+		f.Unlock()
 		return nil, err
 	}
 	return l, nil
@@ -121,23 +124,19 @@ func (l *lock) write() error {
 	if err != nil {
 		return err
 	}
-	if err := l.file.Truncate(0); err != nil {
-		return err
-	}
-	_, err = l.file.WriteAt(append(data, '\n'), 0)
-	return err
+	return l.file.Note(string(data) + "\n")
 }
 
 // touch gives a sign of life.
 func (l *lock) touch() {
 	now := time.Now()
-	_ = os.Chtimes(l.file.Name(), now, now)
+	_ = os.Chtimes(l.path, now, now)
 }
 
 // release says in the file that nobody runs, and gives the lock back.
 func (l *lock) release() {
-	_ = l.file.Truncate(0)
-	closeLock(l.file)
+	_ = l.file.Note("")
+	l.file.Unlock()
 }
 
 // Find is what the daemon of a state directory told of itself. It may be dead:

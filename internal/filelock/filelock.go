@@ -26,7 +26,7 @@ func Try(path string) (*Lock, error) {
 	}
 	if err := lock(f); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
 	return &Lock{f}, nil
 }
