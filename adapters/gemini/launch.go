@@ -35,12 +35,11 @@ const (
 	baseURLVar        = "GOOGLE_GEMINI_BASE_URL"
 )
 
-// launch is the hook that says how Gemini CLI is started.
-func (m Machine) launch(req adapters.LaunchRequest, l *adapters.Launch) error {
+// eitherFace adds what Gemini CLI is started with in both faces: one process, a
+// directory of its own for temporary files, trust where it was given.
+func eitherFace(req adapters.LaunchRequest, l *adapters.Launch) {
 	env := func(name, value string) { l.Env = append(l.Env, adapters.Pair{Name: name, Value: value}) }
 	env("GEMINI_CLI_NO_RELAUNCH", "1")
-	// In a terminal of its own the output of a shell command is not told.
-	env("GEMINI_PTY_INFO", "child_process")
 	tmp := filepath.Join(req.StateDir, "tmp")
 	env("TMPDIR", tmp)
 	l.Files = append(l.Files, adapters.LaunchFile{
@@ -49,6 +48,13 @@ func (m Machine) launch(req adapters.LaunchRequest, l *adapters.Launch) error {
 	if req.Options.Settings["trust"] == "yes" {
 		env("GEMINI_CLI_TRUST_WORKSPACE", "true")
 	}
+}
+
+// launch is the hook that says how Gemini CLI is started.
+func (m Machine) launch(req adapters.LaunchRequest, l *adapters.Launch) error {
+	eitherFace(req, l)
+	// In a terminal of its own the output of a shell command is not told.
+	l.Env = append(l.Env, adapters.Pair{Name: "GEMINI_PTY_INFO", Value: "child_process"})
 	for _, dir := range req.Options.Dirs {
 		l.Argv = append(l.Argv, "--include-directories", dir)
 	}

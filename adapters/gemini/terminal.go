@@ -52,19 +52,10 @@ func (a Adapter) LaunchTerminal(req adapters.TerminalRequest) (adapters.Launch, 
 	}
 	argv := []string{"gemini"}
 	if req.Command != nil {
-		argv = slices.Clone(req.Command)
+		argv = req.Command
 	}
-	l := adapters.Launch{Pass: slices.Clone(spec().Pass), Screen: true}
-	l.Argv = append(slices.Concat(argv, terminalArgs(req)), req.Args...)
-	l.Env = append(l.Env, adapters.Pair{Name: "GEMINI_CLI_NO_RELAUNCH", Value: "1"})
-	tmp := filepath.Join(req.StateDir, "tmp")
-	l.Env = append(l.Env, adapters.Pair{Name: "TMPDIR", Value: tmp})
-	l.Files = append(l.Files, adapters.LaunchFile{
-		Path: filepath.Join(tmp, "README"), Data: []byte("Temporary files of one Gemini CLI session.\n"),
-	})
-	if req.Options.Settings["trust"] == "yes" {
-		l.Env = append(l.Env, adapters.Pair{Name: "GEMINI_CLI_TRUST_WORKSPACE", Value: "true"})
-	}
+	l := adapters.Launch{Argv: slices.Concat(argv, terminalArgs(req), req.Args), Pass: spec().Pass, Screen: true}
+	eitherFace(req.LaunchRequest, &l)
 	if err := a.machine.askFirst(req.LaunchRequest, &l); err != nil {
 		return adapters.Launch{}, err
 	}
@@ -208,18 +199,14 @@ const chatsVar = "AGENTHOST_GEMINI_CHATS"
 // chats is a pattern of the session's chat files, empty when it cannot be known: the
 // directory of a project is named in a file of Gemini CLI, once it ran there.
 func (m Machine) chats(req adapters.TerminalRequest) string {
-	o := req.Options
-	id := o.Resume
-	switch {
-	case o.Resume == "" && o.Continue, req.Getenv == nil:
-		return ""
-	case id == "":
+	id := req.Options.Resume
+	if id == "" {
+		if req.Options.Continue {
+			return ""
+		}
 		id = ownSession(req)
 	}
-	home := req.Getenv("GEMINI_CLI_HOME")
-	if home == "" {
-		home = req.Getenv("HOME")
-	}
+	home := m.home(req.LaunchRequest)
 	if home == "" || len(id) < shortID {
 		return ""
 	}

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json/jsontext"
 	"fmt"
 	"slices"
@@ -166,20 +167,11 @@ func (t *terminal) toldCall(v rawjson.Value) {
 		t.gate.refused(t, c)
 		t.endCall(c, "cancelled", "", nil, nil)
 	case "error":
-		t.endCall(c, "failed", firstNonEmpty(response.Get("error").Text(), v.Get("resultDisplay").Text(), "the tool failed"), nil, nil)
+		t.endCall(c, "failed", cmp.Or(response.Get("error").Text(), v.Get("resultDisplay").Text(), "the tool failed"), nil, nil)
 	default:
 		t.gate.allowed(t, c)
 		t.endCall(c, "completed", response.Get("error").Text(), v.Get("resultDisplay"), response.Get("output"))
 	}
-}
-
-func firstNonEmpty(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
 }
 
 // endCall tells the end of a call. display is what the screen shows of the result,
@@ -207,9 +199,9 @@ func (t *terminal) endCall(c *heldCall, status, failure string, display, content
 // output is the text of a result.
 func (c *heldCall) output(display, content rawjson.Value) string {
 	if c.name == "run_shell_command" || c.name == "ask_user" || c.name == "update_topic" {
-		return firstNonEmpty(display.Text(), shellText(content))
+		return cmp.Or(display.Text(), shellText(content))
 	}
-	return firstNonEmpty(recordText(content), display.Text())
+	return cmp.Or(recordText(content), display.Text())
 }
 
 // shellText is what a shell command printed, of what the model is told of it: where

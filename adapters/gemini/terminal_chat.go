@@ -22,7 +22,6 @@ import (
 type chatFile struct {
 	path    string // that a hook named
 	follows int
-	ids     map[string]bool // of the follows
 	seen    map[string]*message
 }
 
@@ -36,13 +35,12 @@ type message struct {
 // tokens are the counts of one answer of the model.
 type tokens struct{ input, output, cached, thoughts int64 }
 
-func (c *chatFile) init() { c.ids, c.seen = map[string]bool{}, map[string]*message{} }
+func (c *chatFile) init() { c.seen = map[string]*message{} }
 
 // follow has a chat file read.
 func (t *terminal) follow(path string, from int64) {
 	t.chat.follows++
 	id := "chat-" + strconv.Itoa(t.chat.follows)
-	t.chat.ids[id] = true
 	t.step.Effects = append(t.step.Effects, adapters.Follow{ID: id, Path: path, From: from})
 }
 

@@ -9,7 +9,6 @@ import (
 // view is what of a screen matters: it is looked at to know when to type, never to
 // learn what was said.
 type view struct {
-	seen bool
 	// composer: the input line is there. empty: nothing is typed in it. busy: a
 	// request runs.
 	composer, empty, busy bool
@@ -40,7 +39,7 @@ func gates() [][2]string {
 
 // look reads a screen.
 func look(s adapters.Screen) view {
-	v := view{seen: true, paste: s.Paste}
+	v := view{paste: s.Paste}
 	selected, reject := false, false
 	for _, line := range s.Lines {
 		inner := strings.TrimSpace(strings.Trim(strings.TrimSpace(line), "│"))
