@@ -23,15 +23,8 @@ var _ adapters.AsksFirst = Adapter{}
 // before. They hold from the next tool on, and beside those of the start: what only
 // those are about is still asked for (seen with 2.1.332).
 func (p *protocol) submitAskFirst(c adapters.AskFirst) {
-	rules := []byte{'['}
-	for i, r := range askRules(c.Uses, p.info.Dir) {
-		if i > 0 {
-			rules = append(rules, ',')
-		}
-		rules = appendQuote(rules, r)
-	}
-	permissions := new(object).raw("ask", append(rules, ']')).value()
-	body := new(object).str("subtype", "apply_flag_settings").raw("settings", new(object).raw("permissions", permissions).value()).value()
+	settings := new(object).raw("permissions", withAsk(nil, askRules(c.Uses, p.info.Dir)))
+	body := new(object).str("subtype", "apply_flag_settings").raw("settings", settings.value()).value()
 	p.request("apply_flag_settings", body, func(r reply) {
 		if r.err != nil {
 			p.fail(c.ID, *r.err)

@@ -12,15 +12,19 @@ import (
 
 // Launch implements adapters.Adapter.
 func (a Adapter) Launch(r adapters.LaunchRequest) (adapters.Launch, error) {
-	l := adapters.Launch{Env: environment(), Pass: pass(r.Getenv)}
 	args, files, err := arguments(r)
 	if err != nil {
 		return adapters.Launch{}, err
 	}
+	return a.launch(r, args, files)
+}
+
+// launch starts the CLI with our arguments and the person's own, which are checked.
+func (a Adapter) launch(r adapters.LaunchRequest, args []string, files []adapters.LaunchFile) (adapters.Launch, error) {
 	if err := checkArgs(r.Args, r.Options.AllowBypass); err != nil {
 		return adapters.Launch{}, err
 	}
-	l.Files = files
+	l := adapters.Launch{Env: environment(), Pass: pass(r.Getenv), Files: files}
 	switch {
 	case r.Command != nil:
 		l.Argv = slices.Concat(r.Command, r.Args)

@@ -27,7 +27,6 @@ type member struct {
 	said bool
 	// stopped says that its SubagentStop hook came.
 	stopped bool
-	until   time.Time
 }
 
 func (c *crew) init() { c.members = map[string]*member{} }
@@ -60,11 +59,10 @@ func (t *terminal) crewRecord(file string, v rawjson.Value) error {
 	}
 	m := t.crew.member(id)
 	if !m.linked && !t.link(m, v) {
-		m.waiting = append(m.waiting, clone(v))
-		if m.until.IsZero() {
-			m.until = t.now.Add(crewPatience)
+		if len(m.waiting) == 0 {
 			t.waitFor("", "call of "+id, crewPatience, func(reply) { t.linkAnyhow(m) })
 		}
+		m.waiting = append(m.waiting, clone(v))
 		return nil
 	}
 	return t.crewSays(m, v)
@@ -130,7 +128,7 @@ func (t *terminal) linkAnyhow(m *member) {
 // hear takes the lines that waited.
 func (t *terminal) hear(m *member) {
 	lines := m.waiting
-	m.waiting, m.until = nil, time.Time{}
+	m.waiting = nil
 	t.requests.take(func(q *pending) bool { return q.kind == "call of "+m.id })
 	for _, v := range lines {
 		// A line that cannot be understood was told when it came.

@@ -20,9 +20,8 @@ type files struct {
 	n      int
 	// over says that the CLI said SessionEnd.
 	over bool
-	// held are lines of the session's file that wait for a sub-agent's, until.
-	held  []rawjson.Value
-	until time.Time
+	// held are lines of the session's file that wait for a sub-agent's.
+	held []rawjson.Value
 }
 
 // sessionStart takes the start of the CLI or another session in it: by /clear and
@@ -121,8 +120,7 @@ func (t *terminal) line(f adapters.Frame) error {
 	}
 	if t.holds(v) {
 		t.files.held = append(t.files.held, clone(v))
-		t.files.until = t.now.Add(crewPatience)
-		t.alarmAt(alarmCrew, t.files.until)
+		t.alarmAt(alarmCrew, t.now.Add(crewPatience))
 		return nil
 	}
 	return t.record(v)

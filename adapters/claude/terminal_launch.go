@@ -13,24 +13,18 @@ import (
 // LaunchTerminal implements adapters.TerminalAdapter. The hooks go along as
 // settings of the command line, which the CLI adds to those of the user's files.
 func (a Adapter) LaunchTerminal(r adapters.TerminalRequest) (adapters.Launch, error) {
-	l := adapters.Launch{Env: environment(), Pass: pass(r.Getenv), Screen: true}
 	args, files, err := terminalArguments(r)
 	if err != nil {
 		return adapters.Launch{}, err
 	}
-	if err := checkArgs(r.Args, r.Options.AllowBypass); err != nil {
+	l, err := a.launch(r.LaunchRequest, args, files)
+	if err != nil {
 		return adapters.Launch{}, err
 	}
 	if err := checkTerminalArgs(r.Args); err != nil {
 		return adapters.Launch{}, err
 	}
-	l.Files = files
-	switch {
-	case r.Command != nil:
-		l.Argv = slices.Concat(r.Command, r.Args)
-	default:
-		l.Argv = slices.Concat(a.Describe().Command, args, r.Args)
-	}
+	l.Screen = true
 	return l, nil
 }
 

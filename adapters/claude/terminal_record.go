@@ -99,11 +99,11 @@ func (t *terminal) userRecord(v rawjson.Value) error {
 	case v.Get("origin", "kind").Text() == "task-notification" || strings.HasPrefix(text, "<task-notification>"):
 		t.taskNotice(text)
 	case strings.HasPrefix(text, "<bash-input>"):
-		t.shellInput(v, between(text, "bash-input"))
+		t.shellInput(between(text, "bash-input"))
 	case strings.HasPrefix(text, "<bash-stdout>"), strings.HasPrefix(text, "<bash-stderr>"):
 		t.shellOutput(text)
 	case strings.HasPrefix(text, "<command-name>"), strings.HasPrefix(text, "<command-message>"):
-		t.slashCommand(v, text)
+		t.slashCommand(text)
 	case strings.HasPrefix(text, "<local-command-"):
 		// What a command of the CLI printed: it was no prompt.
 		t.ends.candidate = ""

@@ -188,7 +188,7 @@ func (t *terminal) steered(text string) {
 
 // slashCommand takes a command of the CLI that was typed. Those that are prompts are
 // followed by an answer.
-func (t *terminal) slashCommand(v rawjson.Value, text string) {
+func (t *terminal) slashCommand(text string) {
 	if t.turn.open {
 		return // the model's own use of a skill
 	}
@@ -197,7 +197,7 @@ func (t *terminal) slashCommand(v rawjson.Value, text string) {
 
 // shellInput takes a command that was typed behind a "!": it runs without asking,
 // and the model may say something about it.
-func (t *terminal) shellInput(_ rawjson.Value, command string) {
+func (t *terminal) shellInput(command string) {
 	if !t.turn.open {
 		t.ends.candidate = "!" + command
 	}
