@@ -208,17 +208,11 @@ func (s *Session) opened(o adapters.Outcome) bool {
 		s.followUp = append(s.followUp, s.moved, s.handedOver, s.retell)
 		return true
 	}
-	if s.takeBack(o.Err) || !s.unknown(o.Err) && s.faceFailed(o.Err) {
+	switch other, atOnce := s.otherWay(o.Err); {
+	case atOnce:
 		s.replaceChild()
 		return false
-	}
-	unsaid := s.unknown(o.Err)
-	if s.forgotten(o.Err) {
-		if s.hand != nil || unsaid {
-			s.anew = false
-			s.replaceChild()
-			return false
-		}
+	case other:
 		s.stopChild() // and exited starts a new one
 		return true
 	}
@@ -235,6 +229,22 @@ func (s *Session) opened(o adapters.Outcome) bool {
 	return true
 }
 
+// otherWay reports whether an agent that did not open its session is to be started in
+// another way, and whether that is at once: as it was before a rewind, in the former face,
+// or with a new session of its own. The next start is prepared for it.
+func (s *Session) otherWay(cause *contract.Error) (is, atOnce bool) {
+	unsaid := s.unknown(cause)
+	switch {
+	case s.takeBack(cause) || !unsaid && s.faceFailed(cause):
+		return true, true
+	case s.forgotten(cause, unsaid):
+		atOnce = unsaid || s.hand != nil
+		s.anew = !atOnce
+		return true, atOnce
+	}
+	return false, false
+}
+
 // unknown reports whether an agent does not know a session of its own that nothing
 // was said in: it has not saved it.
 func (s *Session) unknown(cause *contract.Error) bool {
@@ -244,14 +254,13 @@ func (s *Session) unknown(cause *contract.Error) bool {
 // forgotten reports whether an agent that was started again does not know its
 // own session, because it died before it had saved it. The next start is a new
 // one: a prompt that waits is worth more than a memory that is gone.
-func (s *Session) forgotten(cause *contract.Error) bool {
-	unsaid := s.unknown(cause)
+func (s *Session) forgotten(cause *contract.Error, unsaid bool) bool {
 	if s.restart == 0 && s.hand == nil && !unsaid || s.cfg.Options.Resume == "" || cause.Code != contract.CodeSessionNotFound {
 		return false
 	}
 	s.cfg.Options.Resume, s.cfg.Options.ForkAt, s.meta.Facts.NativeSession = "", "", ""
 	s.meta.Rewinds = nil
-	if s.anew = true; unsaid {
+	if unsaid {
 		// Nothing was said that it could have forgotten; a branch is made once more.
 		s.cfg.Options.Fork, s.cfg.Options.ForkAt = s.branch.fork, s.branch.at
 		return true
@@ -372,16 +381,9 @@ func (s *Session) failOpen(step adapters.Step, status adapters.ExitStatus) (agai
 			s.meta.OpenError = o.Err
 		}
 	}
-	if s.takeBack(s.meta.OpenError) || !s.unknown(s.meta.OpenError) && s.faceFailed(s.meta.OpenError) {
+	if other, atOnce := s.otherWay(s.meta.OpenError); other {
 		s.meta.OpenError = nil
-		return true
-	}
-	unsaid := s.unknown(s.meta.OpenError)
-	if s.forgotten(s.meta.OpenError) {
-		s.meta.OpenError = nil
-		again = s.hand != nil || unsaid
-		s.anew = !again
-		return again
+		return atOnce
 	}
 	s.service(contract.ServiceError, s.meta.OpenError.Code, "The agent could not be started: "+s.meta.OpenError.Message)
 	return false
