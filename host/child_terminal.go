@@ -23,10 +23,8 @@ import (
 // TerminalSpec is what a child with a screen needs beyond a StartSpec, whose Argv is
 // the screen's.
 type TerminalSpec struct {
-	// Hub shows the screen.
+	// Hub shows the screen, and has its size.
 	Hub *screen.Hub
-	// Cols and Rows are its size; 0 is the default.
-	Cols, Rows int
 	// Server is started beside the screen, nil for none. Its Argv is resolved.
 	Server *adapters.Server
 	// Screens asks for Terminal frames.
@@ -170,18 +168,19 @@ func (c *terminalChild) startScreen(ctx context.Context, argv []string) error {
 	if c.over || c.screen != nil || c.fault != nil {
 		return nil
 	}
-	t := c.spec.Terminal
+	hub := c.spec.Terminal.Hub
+	cols, rows := hub.Size()
 	p, err := proc.Start(ctx, proc.Spec{
 		Argv: argv, Env: c.spec.Env, Dir: c.spec.Dir, TermGrace: c.spec.StopGrace, Supervise: true, Shim: c.shim,
-		Terminal: &proc.TerminalSize{Cols: t.Cols, Rows: t.Rows},
+		Terminal: &proc.TerminalSize{Cols: cols, Rows: rows},
 	})
 	if err != nil {
 		c.fault = err
 	} else {
 		if c.looks != nil {
-			t.Hub.Rested(c.looks.see) // not before: that would be the former child's screen
+			hub.Rested(c.looks.see) // not before: that would be the former child's screen
 		}
-		c.screen, c.shown = p, t.Hub.Show(p.Terminal())
+		c.screen, c.shown = p, hub.Show(p.Terminal())
 	}
 	close(c.begun)
 	return err

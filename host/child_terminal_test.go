@@ -86,7 +86,7 @@ func onTerminal(t *testing.T, script string, change func(*StartSpec)) *terminalC
 			"PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", beHook + "=1",
 			"HOOK=" + hook.CommandLine([]string{exe}, hook.Socket(dir), false),
 		},
-		Terminal: &TerminalSpec{Hub: hub, Cols: 90, Rows: 20, Dir: dir},
+		Terminal: &TerminalSpec{Hub: hub, Dir: dir},
 	}
 	if change != nil {
 		change(&spec)

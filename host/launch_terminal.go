@@ -43,11 +43,7 @@ func (s *Session) launchTerminal(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spec := &TerminalSpec{Hub: s.screen, Cols: s.cfg.Cols, Rows: s.cfg.Rows, Screens: l.Screen, Dir: dir}
-	// The size that the last viewer gave it.
-	if now := s.screen.Snapshot(); now.Cols > 0 && now.Rows > 0 {
-		spec.Cols, spec.Rows = now.Cols, now.Rows
-	}
+	spec := &TerminalSpec{Hub: s.screen, Screens: l.Screen, Dir: dir}
 	err = s.startChild(ctx, l, spec, func(info adapters.SessionInfo, env []string) adapters.Protocol {
 		getenv := func(name string) string { v, _ := childenv.Get(env, name); return v }
 		return a.NewTerminalProtocol(adapters.TerminalInfo{SessionInfo: info, Launch: l, Getenv: getenv})

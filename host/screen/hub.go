@@ -282,6 +282,13 @@ func (h *Hub) Resize(cols, rows int) {
 	}
 }
 
+// Size is the size of the screen: the one of Options, or what Resize set last.
+func (h *Hub) Size() (cols, rows int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.now.cols, h.now.rows
+}
+
 // resize reports whether it is time to draw.
 func (h *Hub) resize(cols, rows int) bool {
 	h.mu.Lock()
