@@ -7,17 +7,5 @@ import "github.com/agenthost/agenthost/contract"
 // remembered. When it returns the ask is settled, with this answer or with one that
 // came first; an ask that is not open is left alone.
 func (m *Mediator) Decided(id string, d contract.Decision, by contract.DecisionBy) {
-	m.mu.Lock()
-	o := m.asks[id]
-	if o == nil {
-		o = m.closing[id]
-		m.mu.Unlock()
-		if o != nil {
-			<-o.done
-		}
-		return
-	}
-	m.claimLocked(o)
-	m.mu.Unlock()
-	m.finish(o, Answer{Decision: d, By: by}, nil)
+	m.end(id, Answer{Decision: d, By: by})
 }

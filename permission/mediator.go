@@ -275,6 +275,12 @@ func (m *Mediator) rememberLocked(o *open, a Answer) {
 // host. When it returns the ask is settled and settle was called, by whoever came
 // first. It does nothing for an ask that is not known.
 func (m *Mediator) Withdraw(id string, cause contract.Resolver) {
+	m.end(id, rejected(cause, "", causeMessage(cause)))
+}
+
+// end settles an ask with an answer that nobody gave to Resolve. When it returns the ask
+// is settled, by whoever came first. An ask that is not known is left alone.
+func (m *Mediator) end(id string, a Answer) {
 	m.mu.Lock()
 	o := m.asks[id]
 	if o == nil {
@@ -287,7 +293,7 @@ func (m *Mediator) Withdraw(id string, cause contract.Resolver) {
 	}
 	m.claimLocked(o)
 	m.mu.Unlock()
-	m.finish(o, rejected(cause, "", causeMessage(cause)), nil)
+	m.finish(o, a, nil)
 }
 
 func causeMessage(cause contract.Resolver) string {
