@@ -185,12 +185,7 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 	m, _ := wire.MethodOf(method)
 	p := pause{}
 	for began := time.Now(); ; {
-		conn, err := c.commands(ctx)
-		sent := false
-		if err == nil {
-			err = conn.Call(ctx, method, params, result)
-			sent = !errors.Is(err, peer.ErrNotSent)
-		}
+		conn, sent, err := c.try(ctx, method, params, result)
 		switch {
 		case err == nil || c.life.Err() != nil && errors.Is(err, ErrClosed) || ctx.Err() != nil:
 			return err
@@ -206,6 +201,16 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 			return err
 		}
 	}
+}
+
+// try makes a call once, on conn. sent says that it may have reached the other side.
+func (c *Client) try(ctx context.Context, method string, params, result any) (conn *peer.Conn, sent bool, err error) {
+	conn, err = c.commands(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	err = conn.Call(ctx, method, params, result)
+	return conn, !errors.Is(err, peer.ErrNotSent), err
 }
 
 // lost reports whether a connection has ended, so that an unknown outcome is ours and

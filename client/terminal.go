@@ -8,7 +8,6 @@ import (
 
 	"github.com/nrednav/cuid2"
 
-	"github.com/agenthost/agenthost/relay/peer"
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
@@ -50,7 +49,7 @@ func (t *Terminal) Read(ctx context.Context, r TerminalRead) (wire.TerminalChunk
 	name := t.name
 	t.mu.Unlock()
 	var chunk wire.TerminalChunk
-	_, err := t.c.try(ctx, wire.TerminalRead, wire.TerminalReadParams{
+	_, _, err := t.c.try(ctx, wire.TerminalRead, wire.TerminalReadParams{
 		Session: t.session, Attachment: name, After: r.After, Max: r.Max, WaitMS: int(r.Wait.Milliseconds()), State: r.State, Console: r.Console,
 	}, &chunk)
 	return chunk, err
@@ -97,7 +96,7 @@ func (t *Terminal) input(ctx context.Context, p []byte) error {
 	for wait := (pause{}); ; {
 		var r wire.TerminalInputResult
 		trying, cancel := context.WithDeadline(ctx, late)
-		sent, err := t.c.try(trying, wire.TerminalInput, wire.TerminalInputParams{
+		_, sent, err := t.c.try(trying, wire.TerminalInput, wire.TerminalInputParams{
 			Session: t.session, Attachment: t.name, Offset: t.offset, Data: p,
 		}, &r)
 		cancel()
@@ -159,14 +158,4 @@ func (t *Terminal) Screen(ctx context.Context) (wire.TerminalScreen, error) {
 // fails: the host finds out.
 func (t *Terminal) Leave(ctx context.Context) {
 	_, _ = t.Read(ctx, TerminalRead{Max: 1, State: "left"})
-}
-
-// try makes a call once. sent says that it may have reached the other side.
-func (c *Client) try(ctx context.Context, method string, params, result any) (sent bool, err error) {
-	conn, err := c.commands(ctx)
-	if err != nil {
-		return false, err
-	}
-	err = conn.Call(ctx, method, params, result)
-	return !errors.Is(err, peer.ErrNotSent), err
 }
