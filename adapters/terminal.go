@@ -3,6 +3,8 @@ package adapters
 import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
+	"strings"
+	"unicode"
 )
 
 // Face is how one child of an agent shows itself.
@@ -101,6 +103,23 @@ func ParseScreen(data []byte) (Screen, error) {
 	err := json.Unmarshal(data, &s, jsontext.AllowInvalidUTF8(true))
 	return s, err
 }
+
+// Typeable is a text without what a terminal would take for keys: of the control
+// characters only tabs and line ends stay, all of them "\n".
+func Typeable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return '\n'
+		case unicode.IsControl(r) && r != '\n' && r != '\t':
+			return -1
+		}
+		return r
+	}, strings.ReplaceAll(text, "\r\n", "\n"))
+}
+
+// Pasted is a Typeable text as a terminal sends a paste, where Screen.Paste is on.
+func Pasted(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
 
 // Follow delivers each whole line of a file as a LogFile frame with ID, from the
 // byte From on (-1: from its present end), and what is added, until the child is gone

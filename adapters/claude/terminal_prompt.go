@@ -114,24 +114,14 @@ func withFiles(id, said string, files []adapters.Attachment) (string, error) {
 	return said, nil
 }
 
-// keystrokes is a text as it is pasted: without what ends a paste or is no text, and
-// with a blank before what the CLI's input line takes for a mode of its own.
+// keystrokes is a text as it is pasted, with a blank before what the CLI's input line
+// takes for a mode of its own.
 func keystrokes(said string) string {
-	said = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r':
-			return '\n'
-		case unicode.IsControl(r):
-			return -1
-		}
-		return r
-	}, strings.ReplaceAll(said, "\r\n", "\n"))
+	said = adapters.Typeable(said)
 	if strings.IndexAny(said, "!#&") == 0 {
 		said = " " + said
 	}
-	return "\x1b[200~" + said + "\x1b[201~"
+	return adapters.Pasted(said)
 }
 
 // press types keys.

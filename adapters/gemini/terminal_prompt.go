@@ -65,18 +65,7 @@ func (t *terminal) mayType(c adapters.Prompt) error {
 
 // take begins to type a prompt.
 func (y *typist) take(c adapters.Prompt, now time.Time) {
-	*y = typist{text: typeable(c.Text), state: typingWaits, since: now}
-}
-
-// typeable is a text without what a terminal would take for keys.
-func typeable(text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
+	*y = typist{text: adapters.Typeable(c.Text), state: typingWaits, since: now}
 }
 
 func (y *typist) waiting() bool { return y.state != typingNothing }
@@ -90,7 +79,7 @@ func (t *terminal) typing() {
 	case typingWaits:
 		switch free := t.view.composer && t.view.empty && !t.view.busy && t.gate.current == nil; {
 		case free && t.view.paste && !y.behind:
-			t.write("\x1b[200~" + y.text + "\x1b[201~")
+			t.write(adapters.Pasted(y.text))
 			step(typingText)
 			y.at = t.now.Add(enterWait)
 		case t.due(y.since.Add(freeMost)):

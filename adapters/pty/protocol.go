@@ -140,7 +140,7 @@ func (p *protocol) Submit(now time.Time, c adapters.Command) (adapters.Step, err
 
 // prompt types a text.
 func (p *protocol) prompt(now time.Time, c adapters.Prompt) error {
-	text := typeable(c.Text)
+	text := strings.TrimRight(adapters.Typeable(c.Text), "\n")
 	switch {
 	case !p.opened || p.closed:
 		return errors.New("the session is not open")
@@ -158,7 +158,7 @@ func (p *protocol) prompt(now time.Time, c adapters.Prompt) error {
 		return nil
 	}
 	if p.screen.Paste {
-		p.write("\x1b[200~" + text + "\x1b[201~")
+		p.write(adapters.Pasted(text))
 		p.turn.enter, p.turn.text = now.Add(enterWait), text
 		return nil
 	}
@@ -175,17 +175,6 @@ func (p *protocol) refuse(what, line string) {
 		Code:    contract.CodeInvalidRequest,
 		Message: fmt.Sprintf("%s: the screen asks for a confirmation (%q), which the Enter of a prompt would give.", what, line),
 	})
-}
-
-// typeable is a text without what a terminal would take for keys.
-func typeable(text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	return strings.TrimRight(strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD")), "\n")
 }
 
 // confirmation is the line of a screen that asks for one, empty for none. Where the
