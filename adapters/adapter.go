@@ -87,6 +87,17 @@ type Claim struct {
 	Reason string
 }
 
+// Supported are the capabilities that claims say an agent has.
+func Supported(claims []Claim) []session.Capability {
+	var list []session.Capability
+	for _, c := range claims {
+		if c.Supported {
+			list = append(list, c.Capability)
+		}
+	}
+	return list
+}
+
 // SessionInfo is what a Protocol is told about the session it serves.
 type SessionInfo struct {
 	// ID is the host's session id.

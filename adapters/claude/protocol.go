@@ -76,15 +76,7 @@ func newProtocol(info adapters.SessionInfo) *protocol {
 }
 
 // Capabilities implements adapters.Protocol.
-func (p *protocol) Capabilities() []session.Capability {
-	var list []session.Capability
-	for _, c := range claims() {
-		if c.Supported {
-			list = append(list, c.Capability)
-		}
-	}
-	return list
-}
+func (p *protocol) Capabilities() []session.Capability { return adapters.Supported(claims()) }
 
 // Receive implements adapters.Protocol.
 func (p *protocol) Receive(now time.Time, f adapters.Frame) (adapters.Step, error) {

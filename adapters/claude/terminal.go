@@ -76,15 +76,7 @@ func newTerminal(info adapters.TerminalInfo) *terminal {
 }
 
 // Capabilities implements adapters.Protocol.
-func (t *terminal) Capabilities() []session.Capability {
-	var list []session.Capability
-	for _, c := range terminalClaims() {
-		if c.Supported {
-			list = append(list, c.Capability)
-		}
-	}
-	return list
-}
+func (t *terminal) Capabilities() []session.Capability { return adapters.Supported(terminalClaims()) }
 
 // ready says that the session runs: its hooks answer and its file is known.
 func (t *terminal) ready() bool { return t.files.native != "" && !t.files.over }

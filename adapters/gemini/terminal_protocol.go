@@ -69,9 +69,7 @@ func newTerminal(info adapters.TerminalInfo) *terminal {
 }
 
 // Capabilities implements adapters.Protocol.
-func (*terminal) Capabilities() []session.Capability {
-	return []session.Capability{session.CapDiff, session.CapReasoning}
-}
+func (*terminal) Capabilities() []session.Capability { return adapters.Supported(terminalClaims()) }
 
 // Receive implements adapters.Protocol.
 func (t *terminal) Receive(now time.Time, f adapters.Frame) (adapters.Step, error) {
