@@ -329,7 +329,7 @@ func (d *Daemon) tend() {
 // refresh looks at the sessions that do not run here and have changed: `agenthost run`
 // makes and resumes some beside the daemon.
 func (d *Daemon) refresh() error {
-	if err := d.takeUp(false); err != nil {
+	if err := d.scan(); err != nil {
 		return err
 	}
 	d.mu.Lock()

@@ -19,8 +19,8 @@ const remoteWaits = 24
 // atOnce is how long a call waits that does not want to.
 const atOnce = time.Millisecond
 
-// screenOf is the screen of the session that ref names.
-func (d *Daemon) screenOf(ref string) (*entry, hubScreen, error) {
+// screenOf is the session that ref names, which runs and has a screen.
+func (d *Daemon) screenOf(ref string) (*entry, *host.Session, error) {
 	e, err := d.find(ref)
 	if err != nil {
 		return nil, nil, err
@@ -35,7 +35,7 @@ func (d *Daemon) screenOf(ref string) (*entry, hubScreen, error) {
 	case run.Screen() == nil:
 		return nil, nil, wire.Errorf(wire.CodeUnsupported, "%s has no screen of its own; agenthost attach %s --text shows the stream", run.Adapter().Name(), e.id)
 	}
-	return e, run.Screen(), nil
+	return e, run, nil
 }
 
 // terminalRead gives what the screen shows.
@@ -43,10 +43,11 @@ func (d *Daemon) terminalRead(ctx context.Context, caller wire.Caller, p wire.Te
 	if p.Max < 0 || p.WaitMS < 0 {
 		return wire.TerminalChunk{}, wire.Errorf(wire.CodeInvalid, "max and waitMs: want numbers from 0 on")
 	}
-	e, hub, err := d.screenOf(p.Session)
+	e, run, err := d.screenOf(p.Session)
 	if err != nil {
 		return wire.TerminalChunk{}, err
 	}
+	hub := run.Screen()
 	at, err := e.places.of(caller, p.Attachment)
 	if err != nil {
 		return wire.TerminalChunk{}, err
@@ -124,14 +125,12 @@ func (e *entry) holder() (*wire.Control, <-chan struct{}) {
 
 // terminalScreen gives the screen as text.
 func (d *Daemon) terminalScreen(_ context.Context, _ wire.Caller, p wire.SessionRef) (wire.TerminalScreen, error) {
-	e, hub, err := d.screenOf(p.Session)
+	e, run, err := d.screenOf(p.Session)
 	if err != nil {
 		return wire.TerminalScreen{}, err
 	}
-	e.mu.Lock()
-	running := e.meta.Face == adapters.FaceTerminal
-	e.mu.Unlock()
-	s := hub.Snapshot()
+	running := e.shows()
+	s := run.Screen().Snapshot()
 	if s.Lines == nil {
 		s.Lines = []string{}
 	}
@@ -171,7 +170,7 @@ func (d *Daemon) terminalInput(_ context.Context, caller wire.Caller, p wire.Ter
 	if err := mayType(caller); err != nil {
 		return wire.TerminalInputResult{}, err
 	}
-	e, hub, err := d.screenOf(p.Session)
+	e, run, err := d.screenOf(p.Session)
 	if err != nil {
 		return wire.TerminalInputResult{}, err
 	}
@@ -185,17 +184,20 @@ func (d *Daemon) terminalInput(_ context.Context, caller wire.Caller, p wire.Ter
 	if err != nil {
 		return wire.TerminalInputResult{}, err
 	}
-	if run := e.alive(); run != nil {
-		run.Typing(byOf(caller), caller.Local)
-	}
-	return at.input(hub, p.Offset, p.Data)
+	run.Typing(byOf(caller), caller.Local)
+	return at.input(run.Screen(), p.Offset, p.Data)
+}
+
+// shows reports whether the agent has its own screen.
+func (e *entry) shows() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.meta.Face == adapters.FaceTerminal
 }
 
 // mustShow refuses while the agent runs without its screen.
 func (e *entry) mustShow() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.meta.Face == adapters.FaceTerminal {
+	if e.shows() {
 		return nil
 	}
 	return wire.Errorf(wire.CodeUnsupported, "the agent runs without its screen; agenthost control %s --terminal shows it", e.id)
@@ -206,14 +208,14 @@ func (d *Daemon) terminalResize(_ context.Context, caller wire.Caller, p wire.Te
 	if p.Cols < 1 || p.Rows < 1 || p.Cols > wire.TerminalCells || p.Rows > wire.TerminalCells {
 		return nil, wire.Errorf(wire.CodeInvalid, "cols and rows: want 1 to %d, got %d and %d", wire.TerminalCells, p.Cols, p.Rows)
 	}
-	e, hub, err := d.screenOf(p.Session)
+	e, run, err := d.screenOf(p.Session)
 	if err != nil {
 		return nil, err
 	}
 	if err := e.mustHold(caller); err != nil {
 		return nil, err
 	}
-	hub.Resize(p.Cols, p.Rows)
+	run.Screen().Resize(p.Cols, p.Rows)
 	return nil, nil
 }
 
