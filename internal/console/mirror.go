@@ -12,8 +12,7 @@ import (
 // mirror shows a screen of any size in a terminal of any size. It is the terminal's
 // only user while it is on, and draws into the alternate screen.
 type mirror struct {
-	em         *vt.Terminal // nil while nothing is known of the screen
-	cols, rows int          // of the screen
+	em *vt.Terminal // nil while nothing is known of the screen
 	// shown are the lines as they were drawn last; nil draws all.
 	shown []string
 	// left and top are the part of the screen that is shown.
@@ -32,18 +31,13 @@ func (m *mirror) off() string {
 }
 
 // reset makes the screen anew.
-func (m *mirror) reset(cols, rows int) {
-	m.cols, m.rows = cols, rows
-	m.em = vt.New(cols, rows, 0)
-}
+func (m *mirror) reset(cols, rows int) { m.em = vt.New(cols, rows, 0) }
 
 // resize follows the size of the screen; 0 is not known.
 func (m *mirror) resize(cols, rows int) {
-	if m.em == nil || cols <= 0 || rows <= 0 || cols == m.cols && rows == m.rows {
-		return
+	if m.em != nil && cols > 0 && rows > 0 {
+		m.em.Resize(cols, rows)
 	}
-	m.cols, m.rows = cols, rows
-	m.em.Resize(cols, rows)
 }
 
 // write takes what the agent wrote. Its questions are answered elsewhere.
@@ -62,7 +56,7 @@ func (m *mirror) paint(cols, rows int, status string) []byte {
 	x, y, hidden := 0, 0, true
 	if m.em != nil {
 		atX, atY := m.em.Cursor()
-		m.pan(cols, room, atX, atY)
+		m.pan(cols, room)
 		x, y, hidden = atX-m.left, atY-m.top, !m.em.Visible()
 		for len(lines) < room {
 			line, width := m.em.Line(m.top+len(lines), m.left, m.left+cols)
@@ -101,7 +95,9 @@ func (m *mirror) paint(cols, rows int, status string) []byte {
 
 // pan moves the part that is shown so that the cursor is in it, and no further than
 // needed.
-func (m *mirror) pan(cols, rows, x, y int) {
+func (m *mirror) pan(cols, rows int) {
+	x, y := m.em.Cursor()
+	allCols, allRows := m.em.Size()
 	place := func(at, size, all, want int) int {
 		if want < at {
 			at = want
@@ -111,7 +107,7 @@ func (m *mirror) pan(cols, rows, x, y int) {
 		}
 		return max(0, min(at, all-size))
 	}
-	m.left, m.top = place(m.left, cols, m.cols, x), place(m.top, rows, m.rows, y)
+	m.left, m.top = place(m.left, cols, allCols, x), place(m.top, rows, allRows, y)
 }
 
 // statusLine is a line in reverse video, as wide as the terminal.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // modes follows what an agent writes, to know what it changed at the terminal and where
@@ -138,9 +139,7 @@ func (m *modes) escape(b byte) {
 		m.at, m.osc = command, m.osc[:0]
 	case 'P', 'X', '^', '_':
 		m.at = text
-	case '(', ')', '*', '+':
-		m.at, m.params = charset, append(m.params[:0], b)
-	case ' ', '#', '%', '-', '.', '/':
+	case '(', ')', '*', '+', ' ', '#', '%', '-', '.', '/': // one more byte follows
 		m.at, m.params = charset, append(m.params[:0], b)
 	case 0x1b:
 		m.at = escaped
@@ -184,10 +183,10 @@ func (m *modes) csi(final byte) {
 	case final == 'q' && len(p) > 0 && p[len(p)-1] == ' ':
 		m.cursor = p != " " && p != "0 "
 	case final == 't':
-		n := numbers(p)
-		if len(n) > 0 && n[0] == 22 {
+		switch numbers(p)[0] {
+		case 22:
 			m.titles = min(m.titles+1, 10)
-		} else if len(n) > 0 && n[0] == 23 {
+		case 23:
 			m.titles = max(m.titles-1, 0)
 		}
 	case final == 'p' && p == "!":
@@ -208,13 +207,9 @@ func (m *modes) keyboard(p string) {
 	case '>':
 		m.kitty[screen] = min(m.kitty[screen]+1, 16)
 	case '<':
-		count := 1
-		if len(n) > 0 && n[0] > 0 {
-			count = n[0]
-		}
-		m.kitty[screen] = max(0, m.kitty[screen]-count)
+		m.kitty[screen] = max(0, m.kitty[screen]-max(1, n[0]))
 	case '=':
-		m.kittied = len(n) > 0 && n[0] != 0
+		m.kittied = n[0] != 0
 	}
 }
 
@@ -265,12 +260,12 @@ func (m *modes) endOSC(whole bool) {
 	}
 }
 
-// numbers are the parameters of a control sequence.
+// numbers are the parameters of a control sequence, one at least: what is none is 0.
 func numbers(p string) []int {
 	var out []int
-	for s := range bytes.SplitSeq([]byte(p), []byte(";")) {
-		s, _, _ := bytes.Cut(s, []byte(":"))
-		n, err := strconv.Atoi(string(s))
+	for s := range strings.SplitSeq(p, ";") {
+		s, _, _ := strings.Cut(s, ":")
+		n, err := strconv.Atoi(s)
 		if err != nil {
 			n = 0
 		}

@@ -190,25 +190,30 @@ func (c *console) keyboard(ctx context.Context) {
 // typed passes on what the person did.
 func (c *console) typed(ctx context.Context, events []keyEvent) {
 	for _, e := range events {
-		if e.typed != nil && c.held.Load() {
-			c.out.add(ctx, e.typed)
-		}
-		if e.typed != nil && !c.notice.Load() {
+		if e.typed != nil {
+			c.typedKeys(ctx, e.typed)
 			continue
 		}
 		if e.command == 'd' && !c.opts.Alone {
 			c.leaving.Store(true)
 		}
-		if e.typed != nil {
-			select {
-			case c.events <- 0:
-			default: // it has enough to do
-			}
-			continue
-		}
 		select {
 		case c.events <- e.command:
 		case <-ctx.Done():
 		}
+	}
+}
+
+// typedKeys passes on keys for the agent.
+func (c *console) typedKeys(ctx context.Context, p []byte) {
+	if c.held.Load() {
+		c.out.add(ctx, p)
+	}
+	if !c.notice.Load() {
+		return
+	}
+	select {
+	case c.events <- 0:
+	default: // it has enough to do
 	}
 }

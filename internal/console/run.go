@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -316,7 +317,7 @@ func (c *console) show(r Chunk) error {
 		b = c.modes.restore()
 		if !c.passed && c.opts.From < 0 {
 			// What the person had on the screen goes up, where it can be scrolled to.
-			b = fmt.Appendf(b, "\x1b[%d;1H%s", c.rows, newlines(c.rows))
+			b = fmt.Appendf(b, "\x1b[%d;1H%s", c.rows, strings.Repeat("\n", c.rows))
 		}
 	}
 	c.passed = true
@@ -326,14 +327,6 @@ func (c *console) show(r Chunk) error {
 		return c.write(append(b, r.Data...))
 	}
 	return c.write(r.Data)
-}
-
-func newlines(n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = '\n'
-	}
-	return b
 }
 
 // due is when tend has something to do.
