@@ -15,10 +15,49 @@ import (
 
 // What the tests of the agents' own screens share.
 
+// display is a screen that is looked at.
+type display struct {
+	t testing.TB
+	// screen is what is on it now.
+	screen func() string
+}
+
+// until waits until what is on the screen is ok.
+func (d display) until(what string, ok func(screen string) bool) {
+	d.t.Helper()
+	shown := ""
+	defer func() {
+		if d.t.Failed() {
+			d.t.Logf("the screen was\n%s", shown)
+		}
+	}()
+	deadline(d.t, what, func() bool {
+		shown = d.screen()
+		return ok(shown)
+	})
+}
+
+// shows waits until the screen has a text.
+func (d display) shows(text string) {
+	d.t.Helper()
+	d.until("the screen with "+strconv.Quote(text), func(screen string) bool { return strings.Contains(screen, text) })
+}
+
+// loses waits until the screen does not have a text.
+func (d display) loses(text string) {
+	d.t.Helper()
+	d.until("the screen without "+strconv.Quote(text), func(screen string) bool { return !strings.Contains(screen, text) })
+}
+
 // hub is the screen of a session in this process, and the keys before it.
 type hub struct {
-	t testing.TB
+	display
 	*screen.Hub
+}
+
+func hubOf(s *session) hub {
+	h := s.host.Screen()
+	return hub{display{s.t, func() string { return strings.Join(h.Snapshot().Lines, "\n") }}, h}
 }
 
 func (h hub) input(p string) {
@@ -50,32 +89,6 @@ func (h hub) keys(names ...string) {
 		}
 		h.input(p)
 	}
-}
-
-func (h hub) screen() string { return strings.Join(h.Snapshot().Lines, "\n") }
-
-func (h hub) until(what string, ok func(string) bool) {
-	h.t.Helper()
-	shown := ""
-	defer func() {
-		if h.t.Failed() {
-			h.t.Logf("the screen was\n%s", shown)
-		}
-	}()
-	deadline(h.t, what, func() bool {
-		shown = h.screen()
-		return ok(shown)
-	})
-}
-
-func (h hub) shows(text string) {
-	h.t.Helper()
-	h.until("the screen with "+strconv.Quote(text), func(s string) bool { return strings.Contains(s, text) })
-}
-
-func (h hub) loses(text string) {
-	h.t.Helper()
-	h.until("the screen without "+strconv.Quote(text), func(s string) bool { return !strings.Contains(s, text) })
 }
 
 // line is a script on one line, as it is typed.

@@ -31,7 +31,7 @@ func claudeOnScreen(t *testing.T, lab *agentlab.Lab) claudeScreen {
 		Adapter: claude.New(), Face: adapters.FaceTerminal, Cols: 100, Rows: 30, Mediator: permission.New(permission.Options{}),
 		Hook: []string{binary(t), "hook"},
 	})
-	c := claudeScreen{s, hub{t, s.host.Screen()}}
+	c := claudeScreen{s, hubOf(s)}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the screen was\n%s", c.screen())

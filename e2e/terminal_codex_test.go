@@ -29,7 +29,7 @@ func codexOnScreen(t *testing.T, lab *agentlab.Lab) codexScreen {
 	cfg.Options.Mode, cfg.Face, cfg.Cols, cfg.Rows = "default", adapters.FaceTerminal, 100, 40
 	cfg.Mediator = permission.New(permission.Options{})
 	s := hosted(t, lab, cfg)
-	c := codexScreen{s, hub{t, s.host.Screen()}}
+	c := codexScreen{s, hubOf(s)}
 	c.shows("for shortcuts")
 	return c
 }

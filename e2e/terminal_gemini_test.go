@@ -32,7 +32,7 @@ func geminiOnScreen(t *testing.T, lab *agentlab.Lab) geminiScreen {
 		Adapter: gemini.New(), Face: adapters.FaceTerminal, Cols: 100, Rows: 36, Mediator: permission.New(permission.Options{}),
 		Hook: []string{binary(t), "hook"},
 	})
-	return geminiScreen{s, hub{t, s.host.Screen()}}
+	return geminiScreen{s, hubOf(s)}
 }
 
 // idle waits until the input line is empty and no request runs.

@@ -19,7 +19,7 @@ func TestTerminalPty(t *testing.T) {
 		Adapter: pty.New(), Face: adapters.FaceTerminal, Cols: 80, Rows: 24, Args: []string{"bash", "--norc", "--noprofile"},
 		Options: adapters.Options{Settings: map[string]string{"rest": "3s", "screenText": "yes"}},
 	})
-	h := hub{t, s.host.Screen()}
+	h := hubOf(s)
 	h.shows("bash-")
 	s.prompt("echo one\necho $((1+1)) lines")
 	if end := s.says("2 lines"); end.Status != contract.TurnCompleted {

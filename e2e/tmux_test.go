@@ -14,7 +14,7 @@ import (
 
 // pane is a program on a real terminal, with real keys: one in a tmux of the lab's own.
 type pane struct {
-	t      testing.TB
+	display
 	lab    *agentlab.Lab
 	socket string
 }
@@ -26,7 +26,11 @@ func onTerminal(t testing.TB, lab *agentlab.Lab, cols, rows int, argv ...string)
 		t.Skip("tmux is not installed: there is no terminal to put the agent on")
 	}
 	// A tmux that ends keeps its socket for a moment: each has its own.
-	p := &pane{t: t, lab: lab, socket: filepath.Join(filepath.Dir(lab.Home), "tmux-"+rand.Text()[:6])}
+	p := &pane{lab: lab, socket: filepath.Join(filepath.Dir(lab.Home), "tmux-"+rand.Text()[:6])}
+	p.display = display{t, func() string {
+		t.Helper()
+		return p.tmux("capture-pane", "-p", "-t", "lab")
+	}}
 	t.Cleanup(func() { _ = p.command("kill-server").Run() })
 	p.tmux(append([]string{
 		"start-server", ";", "set", "-g", "remain-on-exit", "on", ";", "set", "-g", "default-terminal", "xterm-256color", ";",
@@ -70,38 +74,6 @@ func (p *pane) enter(text string) {
 	p.t.Helper()
 	p.typed(text)
 	p.keys("Enter")
-}
-
-// screen is what is on the screen now.
-func (p *pane) screen() string {
-	p.t.Helper()
-	return p.tmux("capture-pane", "-p", "-t", "lab")
-}
-
-// shows waits until the screen has a text.
-func (p *pane) shows(text string) {
-	p.t.Helper()
-	p.until("the screen with "+strconv.Quote(text), func(screen string) bool { return strings.Contains(screen, text) })
-}
-
-// loses waits until the screen does not have a text.
-func (p *pane) loses(text string) {
-	p.t.Helper()
-	p.until("the screen without "+strconv.Quote(text), func(screen string) bool { return !strings.Contains(screen, text) })
-}
-
-func (p *pane) until(what string, ok func(screen string) bool) {
-	p.t.Helper()
-	shown := ""
-	defer func() {
-		if p.t.Failed() {
-			p.t.Logf("the screen was\n%s", shown)
-		}
-	}()
-	deadline(p.t, what, func() bool {
-		shown = p.screen()
-		return ok(shown)
-	})
 }
 
 func (p *pane) resize(cols, rows int) {
