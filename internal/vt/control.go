@@ -171,7 +171,7 @@ func (t *Terminal) csiEdit(final byte, p params) bool {
 		if final == 'L' {
 			t.scrollDown(c.y, t.bottom, p.count(0))
 		} else {
-			t.deleteLines(p.count(0))
+			t.deleteLines(c.y, t.bottom, p.count(0))
 		}
 		c.x = 0
 	case 'P':
@@ -194,17 +194,6 @@ func (t *Terminal) csiEdit(final byte, p params) bool {
 	}
 	t.pending = false
 	return true
-}
-
-// deleteLines is DL: lines that go that way are not for the scrollback.
-func (t *Terminal) deleteLines(n int) {
-	y := t.cursor.y
-	n = min(n, t.bottom-y)
-	rows := t.on.rows[y:t.bottom]
-	t.turn(rows, n)
-	for _, row := range rows[len(rows)-n:] {
-		t.fill(row, 0, t.cols)
-	}
 }
 
 func (t *Terminal) eraseDisplay(how int) {

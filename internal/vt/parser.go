@@ -85,7 +85,7 @@ type parser struct {
 func (t *Terminal) Write(p []byte) (int, error) {
 	for rest := p[t.flood(p):]; len(rest) > 0; {
 		if t.p.state == ground && t.p.runeSize == 0 {
-			if n := t.printable(rest); n > 0 {
+			if n := printable(rest); n > 0 {
 				t.printASCII(rest[:n])
 				rest = rest[n:]
 				continue
@@ -97,7 +97,7 @@ func (t *Terminal) Write(p []byte) (int, error) {
 }
 
 // printable is how many bytes at the start of p are printable ASCII.
-func (t *Terminal) printable(p []byte) int {
+func printable(p []byte) int {
 	for i, b := range p {
 		if b < 0x20 || b > 0x7e {
 			return i

@@ -141,13 +141,18 @@ func (t *Terminal) fill(row []cell, from, to int) {
 
 // scrollUp moves the lines from top to bottom up by n.
 func (t *Terminal) scrollUp(top, bottom, n int) {
-	n = min(n, bottom-top)
-	rows := t.on.rows[top:bottom]
 	if top == 0 && t.on == &t.main {
-		for _, row := range rows[:n] {
+		for _, row := range t.on.rows[:min(n, bottom)] {
 			t.scrollback.push(row)
 		}
 	}
+	t.deleteLines(top, bottom, n)
+}
+
+// deleteLines is scrollUp of lines that are not for the scrollback: those of DL.
+func (t *Terminal) deleteLines(top, bottom, n int) {
+	n = min(n, bottom-top)
+	rows := t.on.rows[top:bottom]
 	t.turn(rows, n)
 	for _, row := range rows[len(rows)-n:] {
 		t.fill(row, 0, t.cols)

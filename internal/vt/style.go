@@ -212,7 +212,8 @@ func attrOf(code int) (set, unset attrs) {
 // parameters are joined by colons; used is how many belong to it.
 func (p params) color(group int) (c color, used int, ok bool) {
 	if group > 1 {
-		return p[1:group].components(), group, p[1:group].components() != 0
+		c = p[1:group].components()
+		return c, group, c != 0
 	}
 	if len(p) < 2 {
 		return 0, len(p), false

@@ -204,15 +204,12 @@ func (s *scrollback) push(row []cell) {
 	if s.limit == 0 {
 		return
 	}
-	n := len(row)
-	for n > 0 && row[n-1] == (cell{}) {
-		n--
-	}
+	row = row[:written(row)]
 	if len(s.lines) < s.limit {
-		s.lines = append(s.lines, slices.Clone(row[:n]))
+		s.lines = append(s.lines, slices.Clone(row))
 		return
 	}
-	s.lines[s.next] = append(s.lines[s.next][:0], row[:n]...)
+	s.lines[s.next] = append(s.lines[s.next][:0], row...)
 	s.next = (s.next + 1) % s.limit
 }
 
