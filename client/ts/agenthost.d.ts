@@ -854,7 +854,7 @@ export namespace wire {
     /** Error is why it failed or could not be opened. */
     error?: contract.Error;
   }
-  /** SessionRef names a session: its id, a unique prefix of at least four characters, or "last" for the one that was changed last. */
+  /** SessionRef names a session: its id, a unique prefix of at least four characters, the agent's own id, or "last" for the one that was changed last. */
   export interface SessionRef {
     session: string;
   }
@@ -969,7 +969,7 @@ export namespace wire {
     /** State stands for all of the above but At, Data and Reset; only its equality means something. */
     state: string;
   }
-  /** TerminalInputParams type at the keyboard of a session. The caller must hold control, else it is CodeControl. */
+  /** TerminalInputParams type at the keyboard of a session. The caller must hold control, else it is CodeControl; on another machine than the host's it needs ScopeAdmin as well, else it is CodeForbidden. */
   export interface TerminalInputParams {
     session: string;
     /** Attachment and Offset make it safe to repeat: Offset is how many bytes the caller has typed under this attachment before Data. What was typed already is not typed again. An Offset beyond what is known, as after a restart of the host, is CodeGap: the caller goes on under a new attachment, from 0. */

@@ -31,7 +31,8 @@ func viewerCommand(use, short, example string, args cobra.PositionalArgs, run fu
 		Use: use, Short: short, Example: example, Args: args,
 		Long: short + `.
 
-SESSION is an id, the beginning of one (four characters or more), or last.`,
+SESSION is an id, the beginning of one (four characters or more), the agent's own
+id, or last.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return r.with(cmd, func(ctx context.Context, c *link) error { return run(ctx, c, args) })
 		},

@@ -20,7 +20,7 @@ type Backend interface {
 	// Sessions are the sessions, the newest first.
 	Sessions(ctx context.Context, p wire.SessionsParams) ([]wire.Session, error)
 	// Session finds the session that ref names: an id, a unique prefix of one with
-	// at least four characters, or "last".
+	// at least four characters, the agent's own id, or "last".
 	Session(ctx context.Context, ref string) (wire.Session, error)
 	// WatchSessions gives the list and then what changes in it, from the same
 	// moment, until ctx is over. Changes may be merged, never lost.

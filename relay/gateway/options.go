@@ -32,8 +32,7 @@ type Options struct {
 }
 
 // Limits are bounds per token unless they say otherwise. The zero value has the
-// defaults. A Caller that is Local has none of rate and
-// of memory.
+// defaults. A Caller that is Local has none of rate and of memory.
 type Limits struct {
 	// Connections are WebSockets and streams at once: 64. One more is
 	// wire.CodeRateLimited.

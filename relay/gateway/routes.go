@@ -91,7 +91,7 @@ func routes() []route {
 
 		screenRoute(),
 		command("POST", "/v1/sessions/{session}/terminal/read", wire.TerminalRead, "What the agent's screen shows from an offset on; waits for it", http.StatusOK),
-		command("POST", "/v1/sessions/{session}/terminal/input", wire.TerminalInput, "Type at the agent's keyboard, as the holder of control", http.StatusOK),
+		command("POST", "/v1/sessions/{session}/terminal/input", wire.TerminalInput, "Type at the agent's keyboard, as the holder of control, from another machine with the scope admin", http.StatusOK),
 		command("POST", "/v1/sessions/{session}/terminal/size", wire.TerminalResize, "Give the agent's screen a size, as the holder of control", http.StatusNoContent),
 
 		{Route{Method: "POST", Path: "/v1/files", Summary: "Begin an upload", Body: wire.UploadParams{}, Result: wire.Upload{}, Status: 201}, false, (*Gateway).createFile},

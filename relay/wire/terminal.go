@@ -84,7 +84,8 @@ type TerminalScreen struct {
 }
 
 // TerminalInputParams type at the keyboard of a session. The caller must hold control,
-// else it is CodeControl.
+// else it is CodeControl; on another machine than the host's it needs ScopeAdmin as well,
+// else it is CodeForbidden.
 type TerminalInputParams struct {
 	Session string `json:"session"`
 	// Attachment and Offset make it safe to repeat: Offset is how many bytes the caller

@@ -31,8 +31,8 @@ type SessionsPush struct {
 	Host    *Host  `json:"host,omitempty"`
 }
 
-// SessionRef names a session: its id, a unique prefix of at least four characters,
-// or "last" for the one that was changed last.
+// SessionRef names a session: its id, a unique prefix of at least four characters, the
+// agent's own id, or "last" for the one that was changed last.
 type SessionRef struct {
 	Session string `json:"session"`
 }

@@ -52,7 +52,7 @@ var pathName = regexp.MustCompile(`\{(\w+)\}`)
 
 // about says what the names in paths are.
 var about = map[string]string{
-	"session": "a session's id, its beginning of at least four characters, or last",
+	"session": "a session's id, its beginning of at least four characters, the agent's own id, or last",
 	"call":    "the tool call that asks",
 	"name":    "the operation: rewind, fork, …",
 	"ref":     "a file's ref",
