@@ -25,39 +25,61 @@ const (
 	outputText = "text"
 )
 
-// chooseOutput says what --output auto is, and refuses a tui that cannot be.
+// chooseOutput says what --output auto is, and refuses a tui that cannot be. Most runs
+// are told without the configuration, which costs a start something to read.
 func chooseOutput(st *streams, req runRequest) error {
 	f := req.flags
-	if f.output != outputAuto && f.output != outputTUI {
+	switch {
+	case f.output == outputTUI:
+		return checkTUI(st, req)
+	case f.output != outputAuto:
 		return nil
-	}
-	cfg, err := loadConfigFile(req.configFile)
-	if err != nil {
-		return err
-	}
-	agent := screenAgent(cfg, req.agent)
-	if f.output == outputTUI {
-		switch {
-		case agent == nil:
-			return usage("leave --output out, or name claude, codex, gemini or pty", "--output tui: %s has no screen of its own here", req.agent)
-		case f.input != "text":
-			return usage("leave --input out", "--output tui: keys are the input then")
-		case !onTerminal(st) && !f.detach:
-			return usage("run it on a terminal, or with --detach", "--output tui: want a terminal as standard input and output")
-		}
-		return nil
-	}
-	f.output = outputText
-	if agent != nil && onTerminal(st) && f.prompt == "" && f.input == "text" && len(f.images)+len(f.files) == 0 && !f.detach {
-		f.output = outputTUI
-	}
-	if req.agent == ptyAgent {
+	case req.agent == ptyAgent:
 		f.output = outputTUI // it has nothing else
 		if !onTerminal(st) && !f.detach {
 			return usage("run it on a terminal, or with --detach", "pty: want a terminal as standard input and output")
 		}
+		return nil
+	}
+	f.output = outputText
+	if !onTerminal(st) || f.prompt != "" || f.input != "text" || len(f.images)+len(f.files) > 0 || f.detach {
+		return nil
+	}
+	has, err := hasScreen(req)
+	if has {
+		f.output = outputTUI
+	}
+	return err
+}
+
+// checkTUI refuses --output tui where it cannot be.
+func checkTUI(st *streams, req runRequest) error {
+	has, err := hasScreen(req)
+	switch {
+	case err != nil:
+		return err
+	case !has:
+		return usage("leave --output out, or name claude, codex, gemini or pty", "--output tui: %s has no screen of its own here", req.agent)
+	case req.flags.input != "text":
+		return usage("leave --input out", "--output tui: keys are the input then")
+	case !onTerminal(st) && !req.flags.detach:
+		return usage("run it on a terminal, or with --detach", "--output tui: want a terminal as standard input and output")
 	}
 	return nil
+}
+
+// hasScreen reports whether the agent of a run has a screen of its own.
+func hasScreen(req runRequest) (bool, error) {
+	cfg, err := loadConfigFile(req.configFile)
+	if err != nil {
+		return false, err
+	}
+	a, err := agentNamed(cfg, req.agent)
+	if err != nil {
+		return false, nil // whoever runs it says so
+	}
+	_, has := a.(adapters.TerminalAdapter)
+	return has, nil
 }
 
 // wantScreen makes a session's configuration one of an agent on its own screen.
@@ -289,7 +311,7 @@ func screenUntil(ctx context.Context, st *streams, l *link, session string, tty 
 }
 
 // readyScreen brings a session to show its agent's screen: one that is stopped is
-// started, one with another face handed over when face says so.
+// started, one with another face handed over.
 func readyScreen(ctx context.Context, l *link, s wire.Session) (wire.Session, error) {
 	if s.Face != wire.FaceTerminal {
 		return l.Control(ctx, wire.ControlParams{Session: s.ID, ClientType: contract.ClientCLI, Face: wire.FaceTerminal})

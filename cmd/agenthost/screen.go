@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/client"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host/screen"
@@ -30,19 +29,6 @@ func personTTY(st *streams) (*console.TTY, error) {
 
 // onTerminal reports whether an agent's own screen can be shown here.
 func onTerminal(st *streams) bool { return isTerminal(st.in) && isTerminal(st.out) }
-
-// screenAgent is the adapter of an agent that has a screen of its own; nil for none.
-func screenAgent(cfg configuration, name string) adapters.TerminalAdapter {
-	a, err := agentNamed(cfg, name)
-	if err != nil {
-		return nil
-	}
-	t, ok := a.(adapters.TerminalAdapter)
-	if !ok {
-		return nil
-	}
-	return t
-}
 
 // parseEscape reads --escape.
 func parseEscape(s string) (byte, error) {

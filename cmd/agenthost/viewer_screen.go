@@ -59,11 +59,7 @@ func newScreen(st *streams) *cobra.Command {
 				return err
 			}
 			if asJSON {
-				raw, err := wire.Marshal(s)
-				if err == nil {
-					_, err = fmt.Fprintf(st.out, "%s\n", raw)
-				}
-				return err
+				return printJSON(st.out, s)
 			}
 			_, err = fmt.Fprintln(st.out, strings.Join(s.Lines, "\n"))
 			return err
