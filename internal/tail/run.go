@@ -1,6 +1,7 @@
 package tail
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -103,7 +104,7 @@ func (r *runner) do(o order) {
 	switch {
 	case o.follow != nil:
 		r.follows = append(r.follows, o.follow)
-		for _, path := range sortedKeys(o.follow.files) {
+		for _, path := range slices.Sorted(maps.Keys(o.follow.files)) {
 			r.index(o.follow, o.follow.files[path])
 		}
 		r.locate(o.follow)
@@ -177,7 +178,7 @@ func (r *runner) all() {
 
 // look marks the files of f, and finds new ones.
 func (r *runner) look(f *follow) {
-	for _, path := range sortedKeys(f.files) {
+	for _, path := range slices.Sorted(maps.Keys(f.files)) {
 		r.mark(entry{f, f.files[path]})
 	}
 	if !f.pattern {
@@ -227,13 +228,4 @@ func (r *runner) event(e fsnotify.Event) {
 			r.found(f, path)
 		}
 	}
-}
-
-func sortedKeys(m map[string]*file) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }
