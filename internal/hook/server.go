@@ -59,10 +59,10 @@ type Server struct {
 	wg       sync.WaitGroup
 
 	mu      sync.Mutex
-	n       int
-	conns   map[net.Conn]bool     // guarded by mu
-	waiting map[string]chan reply // guarded by mu; by ID
-	over    bool                  // guarded by mu
+	n       int                    // guarded by mu
+	conns   map[*net.UnixConn]bool // guarded by mu
+	waiting map[string]chan reply  // guarded by mu; by ID
+	over    bool                   // guarded by mu
 }
 
 // Listen serves a socket in o.Dir, which it takes the place of one that is left there
@@ -76,7 +76,7 @@ func Listen(o Options, take func(Request)) (*Server, error) {
 	}
 	s := &Server{
 		o: o, token: rand.Text(), take: take, slots: make(chan struct{}, o.MaxOpen), closing: make(chan struct{}),
-		conns: map[net.Conn]bool{}, waiting: map[string]chan reply{},
+		conns: map[*net.UnixConn]bool{}, waiting: map[string]chan reply{},
 	}
 	path := Socket(o.Dir)
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -136,7 +136,7 @@ func (s *Server) accept() {
 	}
 }
 
-func (s *Server) add(c net.Conn) bool {
+func (s *Server) add(c *net.UnixConn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
@@ -146,7 +146,7 @@ func (s *Server) add(c net.Conn) bool {
 	return true
 }
 
-func (s *Server) remove(c net.Conn) {
+func (s *Server) remove(c *net.UnixConn) {
 	c.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,7 +247,7 @@ func (s *Server) Close() {
 		s.over = true
 		for c := range s.conns {
 			// What waits for an answer is woken, and may write the one it has.
-			_ = c.(*net.UnixConn).CloseRead()
+			_ = c.CloseRead()
 		}
 		s.mu.Unlock()
 		close(s.closing)
