@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -8,9 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/host/screen"
 	"github.com/agenthost/agenthost/internal/agentlab"
+	"github.com/agenthost/agenthost/permission"
 )
 
 // What the tests of the agents' own screens share.
@@ -88,6 +92,67 @@ func (h hub) keys(names ...string) {
 			p = name
 		}
 		h.input(p)
+	}
+}
+
+// onScreen is a session of an agent with its own screen in this process.
+type onScreen struct {
+	*session
+	hub
+}
+
+func hostedOnScreen(t *testing.T, lab *agentlab.Lab, cfg host.Config, cols, rows int) onScreen {
+	t.Helper()
+	cfg.Face, cfg.Cols, cfg.Rows = adapters.FaceTerminal, cols, rows
+	cfg.Mediator = permission.New(permission.Options{})
+	s := hosted(t, lab, cfg)
+	return onScreen{s, hubOf(s)}
+}
+
+// allowedAtScreen checks that the person at the screen allowed what was asked.
+func (c onScreen) allowedAtScreen(ask contract.PermissionRequest) {
+	c.t.Helper()
+	got, _ := wait[contract.PermissionResponse](c.session, nil)
+	if got.Call != ask.Call || got.Decision != contract.AllowOnce || got.By == nil || got.By.Resolver != contract.ByClient {
+		c.t.Errorf("answered at the screen: %+v by %+v", got, got.By)
+	}
+}
+
+// answeredTooLate checks that an ask that has its answer takes none from elsewhere.
+func (c onScreen) answeredTooLate(ask contract.PermissionRequest) {
+	c.t.Helper()
+	late := contract.Envelope{Role: contract.RoleUser, Event: contract.PermissionResponse{Call: ask.Call, Decision: contract.RejectOnce}}
+	if err := c.host.Submit(c.t.Context(), host.Input{Envelope: late}); err == nil {
+		c.t.Error("a late answer counts")
+	}
+}
+
+// refusedAtScreen checks that the person at the screen refused what was asked, which
+// stops the turn.
+func (c onScreen) refusedAtScreen() {
+	c.t.Helper()
+	if got, _ := wait[contract.PermissionResponse](c.session, nil); got.Decision != contract.RejectOnce {
+		c.t.Errorf("refused at the screen: %+v", got)
+	}
+	wait[contract.Abort](c.session, nil)
+	c.cancelled("Esc in the dialog")
+}
+
+// cancelled waits for the end of a turn that was stopped.
+func (c onScreen) cancelled(what string) {
+	c.t.Helper()
+	if end := c.turnEnd(); end.Status != contract.TurnCancelled {
+		c.t.Errorf("%s ended the turn %+v %+v", what, end, end.Error)
+	}
+}
+
+// setFace hands the session over.
+func (c onScreen) setFace(face adapters.Face) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
+	defer cancel()
+	if err := c.host.SetFace(ctx, face, false); err != nil {
+		c.t.Fatalf("SetFace(%q) = %v", face, err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -14,24 +13,16 @@ import (
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/internal/agentlab"
-	"github.com/agenthost/agenthost/permission"
 )
 
 // Claude Code with its own screen: a person at it, and one elsewhere.
 
 // claudeScreen is a session of Claude Code with its screen in this process.
-type claudeScreen struct {
-	*session
-	hub
-}
+type claudeScreen struct{ onScreen }
 
 func claudeOnScreen(t *testing.T, lab *agentlab.Lab) claudeScreen {
 	t.Helper()
-	s := hosted(t, lab, host.Config{
-		Adapter: claude.New(), Face: adapters.FaceTerminal, Cols: 100, Rows: 30, Mediator: permission.New(permission.Options{}),
-		Hook: []string{binary(t), "hook"},
-	})
-	c := claudeScreen{s, hubOf(s)}
+	c := claudeScreen{hostedOnScreen(t, lab, host.Config{Adapter: claude.New(), Hook: []string{binary(t), "hook"}}, 100, 30)}
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("the screen was\n%s", c.screen())
@@ -42,7 +33,7 @@ func claudeOnScreen(t *testing.T, lab *agentlab.Lab) claudeScreen {
 
 // free waits until the CLI's input line is empty and has the cursor.
 func (c claudeScreen) free() {
-	c.session.t.Helper()
+	c.t.Helper()
 	c.until("a free input line", func(string) bool {
 		s := c.Snapshot()
 		return s.Y > 0 && s.Y < len(s.Lines) && strings.HasPrefix(s.Lines[s.Y], "❯") && s.X == 2 && strings.HasPrefix(s.Lines[s.Y-1], "───")
@@ -51,7 +42,7 @@ func (c claudeScreen) free() {
 
 // types types a line when the input line is free, and waits for its turn.
 func (c claudeScreen) types(said string) {
-	c.session.t.Helper()
+	c.t.Helper()
 	c.free()
 	c.enter(said)
 	text := c.next("text of the one at the screen", func(e contract.Envelope) bool {
@@ -60,13 +51,13 @@ func (c claudeScreen) types(said string) {
 	})
 	start, _ := wait[contract.TurnStart](c.session, nil)
 	if len(start.Prompts) != 1 || start.Prompts[0] != text.ID {
-		c.session.t.Errorf("the turn of %s takes up %q", text.ID, start.Prompts)
+		c.t.Errorf("the turn of %s takes up %q", text.ID, start.Prompts)
 	}
 }
 
 // dialog waits for an ask, in the stream and on the screen.
 func (c claudeScreen) dialog() contract.PermissionRequest {
-	c.session.t.Helper()
+	c.t.Helper()
 	ask := c.asked("bash")
 	c.shows("Do you want to proceed?")
 	return ask
@@ -75,7 +66,7 @@ func (c claudeScreen) dialog() contract.PermissionRequest {
 // press presses a key in the dialog until it is gone: one that has just opened does not
 // hear the first.
 func (c claudeScreen) press(key string) {
-	c.session.t.Helper()
+	c.t.Helper()
 	const again = 100 // looks, some seconds
 	n := 0
 	c.until("the screen without the dialog", func(text string) bool {
@@ -88,22 +79,6 @@ func (c claudeScreen) press(key string) {
 		n++
 		return false
 	})
-}
-
-func (c claudeScreen) cancelled(what string) {
-	c.session.t.Helper()
-	if end := c.turnEnd(); end.Status != contract.TurnCancelled {
-		c.session.t.Errorf("%s ended the turn %+v %+v", what, end, end.Error)
-	}
-}
-
-func (c claudeScreen) setFace(face adapters.Face) {
-	c.session.t.Helper()
-	ctx, cancel := context.WithTimeout(c.session.t.Context(), patience)
-	defer cancel()
-	if err := c.host.SetFace(ctx, face, false); err != nil {
-		c.session.t.Fatalf("SetFace(%q) = %v", face, err)
-	}
 }
 
 // What is typed and what is sent are turns of one stream; asks are answered on either
@@ -160,25 +135,15 @@ func claudeScreenAsks(t *testing.T, c claudeScreen, lab *agentlab.Lab) {
 	s.prompt(line("shell touch two.txt", "text It ran, too."))
 	ask := c.dialog()
 	c.press("Enter")
-	got, _ := wait[contract.PermissionResponse](s, nil)
-	if got.Call != ask.Call || got.Decision != contract.AllowOnce || got.By == nil || got.By.Resolver != contract.ByClient {
-		t.Errorf("answered at the screen: %+v by %+v", got, got.By)
-	}
-	late := contract.Envelope{Role: contract.RoleUser, Event: contract.PermissionResponse{Call: ask.Call, Decision: contract.RejectOnce}}
-	if err := s.host.Submit(t.Context(), host.Input{Envelope: late}); err == nil {
-		t.Error("a late answer counts")
-	}
+	c.allowedAtScreen(ask)
+	c.answeredTooLate(ask)
 	s.says("It ran, too.")
 	exists(t, lab, "two.txt")
 
 	c.types(line("shell touch never.txt", "text Never said."))
 	c.dialog()
 	c.press("Escape")
-	if got, _ := wait[contract.PermissionResponse](s, nil); got.Decision != contract.RejectOnce {
-		t.Errorf("refused at the screen: %+v", got)
-	}
-	wait[contract.Abort](s, nil)
-	c.cancelled("Esc in the dialog")
+	c.refusedAtScreen()
 }
 
 // A turn is steered and stopped on both sides.

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,24 +11,18 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/agentlab"
-	"github.com/agenthost/agenthost/permission"
 )
 
 // Codex with its own screen: a person at it, and one elsewhere.
 
 // codexScreen is a session of Codex with its screen in this process.
-type codexScreen struct {
-	*session
-	hub
-}
+type codexScreen struct{ onScreen }
 
 func codexOnScreen(t *testing.T, lab *agentlab.Lab) codexScreen {
 	t.Helper()
 	cfg := codexConfig()
-	cfg.Options.Mode, cfg.Face, cfg.Cols, cfg.Rows = "default", adapters.FaceTerminal, 100, 40
-	cfg.Mediator = permission.New(permission.Options{})
-	s := hosted(t, lab, cfg)
-	c := codexScreen{s, hubOf(s)}
+	cfg.Options.Mode = "default"
+	c := codexScreen{hostedOnScreen(t, lab, cfg, 100, 40)}
 	c.shows("for shortcuts")
 	return c
 }
@@ -47,7 +40,7 @@ func pasted(line string) func(screen string) bool {
 // enter pastes a line and presses Enter when Codex has it: keys that come as fast as
 // these are a paste to it as well, in which Enter is a line end.
 func (c codexScreen) enter(line string) {
-	c.session.t.Helper()
+	c.t.Helper()
 	c.shows(codexEmpty)
 	c.input("\x1b[200~" + line + "\x1b[201~")
 	c.until("the line "+line, pasted(line))
@@ -56,7 +49,7 @@ func (c codexScreen) enter(line string) {
 
 // rests waits until Codex works on nothing.
 func (c codexScreen) rests() {
-	c.session.t.Helper()
+	c.t.Helper()
 	c.until("a screen at rest", func(s string) bool {
 		return strings.Contains(s, codexEmpty) && !strings.Contains(s, "esc to interrupt")
 	})
@@ -64,16 +57,10 @@ func (c codexScreen) rests() {
 
 // dialog waits for an ask, in the stream and on the screen.
 func (c codexScreen) dialog() contract.PermissionRequest {
-	c.session.t.Helper()
+	c.t.Helper()
 	ask, _ := wait[contract.PermissionRequest](c.session, nil)
 	c.shows("Would you like to")
 	return ask
-}
-
-func (c codexScreen) setFace(face adapters.Face, force bool) error {
-	ctx, cancel := context.WithTimeout(c.session.t.Context(), patience)
-	defer cancel()
-	return c.host.SetFace(ctx, face, force)
 }
 
 // What is typed and what is sent are turns of one stream, asks are answered on either
@@ -104,22 +91,13 @@ func TestTerminalCodex(t *testing.T) {
 	s.prompt(line("shell touch two.txt", "text It ran, too."))
 	ask := c.dialog()
 	c.keys("y")
-	got, _ := wait[contract.PermissionResponse](s, nil)
-	if got.Call != ask.Call || got.Decision != contract.AllowOnce || got.By == nil || got.By.Resolver != contract.ByClient {
-		t.Errorf("answered at the screen: %+v by %+v", got, got.By)
-	}
+	c.allowedAtScreen(ask)
 	s.says("It ran, too.")
 	exists(t, lab, "two.txt")
 	c.enter(line("write three.txt three", "text Never said."))
 	c.dialog()
 	c.keys("Escape")
-	if got, _ := wait[contract.PermissionResponse](s, nil); got.Decision != contract.RejectOnce {
-		t.Errorf("refused at the screen: %+v", got)
-	}
-	wait[contract.Abort](s, nil)
-	if end := s.turnEnd(); end.Status != contract.TurnCancelled {
-		t.Errorf("stopped at the screen: %+v", end)
-	}
+	c.refusedAtScreen()
 
 	// Steered and stopped on both sides.
 	c.enter(line("shell until [ -e go ]; do sleep 0.1; done", "text After the steers."))
@@ -136,9 +114,7 @@ func TestTerminalCodex(t *testing.T) {
 	wait[contract.TurnStart](s, nil)
 	c.shows("• on and on")
 	s.send(contract.Abort{})
-	if end := s.turnEnd(); end.Status != contract.TurnCancelled {
-		t.Errorf("stopped from elsewhere: %+v", end)
-	}
+	c.cancelled("an abort")
 	c.until("the stop", func(s string) bool {
 		return strings.LastIndex(s, "Conversation interrupted") > strings.LastIndex(s, "on and on")
 	})
@@ -212,14 +188,10 @@ func TestTerminalCodexMoves(t *testing.T) {
 	c.shows("• Sent to the second.")
 
 	// There and back.
-	if err := c.setFace(adapters.FaceHeadless, false); err != nil {
-		t.Fatal(err)
-	}
+	c.setFace(adapters.FaceHeadless)
 	s.prompt(line("text Without a screen."))
 	s.says("Without a screen.")
-	if err := c.setFace(adapters.FaceTerminal, false); err != nil {
-		t.Fatal(err)
-	}
+	c.setFace(adapters.FaceTerminal)
 	c.shows("• Without a screen.")
 	c.enter(line("text With a screen again."))
 	s.says("With a screen again.")

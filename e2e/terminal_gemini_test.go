@@ -15,29 +15,21 @@ import (
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/internal/agentlab"
-	"github.com/agenthost/agenthost/permission"
 )
 
 // Gemini CLI with its own screen: a person at it, and one elsewhere.
 
 // geminiScreen is a session of Gemini CLI with its screen in this process.
-type geminiScreen struct {
-	*session
-	hub
-}
+type geminiScreen struct{ onScreen }
 
 func geminiOnScreen(t *testing.T, lab *agentlab.Lab) geminiScreen {
 	t.Helper()
-	s := hosted(t, lab, host.Config{
-		Adapter: gemini.New(), Face: adapters.FaceTerminal, Cols: 100, Rows: 36, Mediator: permission.New(permission.Options{}),
-		Hook: []string{binary(t), "hook"},
-	})
-	return geminiScreen{s, hubOf(s)}
+	return geminiScreen{hostedOnScreen(t, lab, host.Config{Adapter: gemini.New(), Hook: []string{binary(t), "hook"}}, 100, 36)}
 }
 
 // idle waits until the input line is empty and no request runs.
 func (c geminiScreen) idle() {
-	c.session.t.Helper()
+	c.t.Helper()
 	c.until("a free input line", func(screen string) bool {
 		return strings.Contains(screen, "Type your message") && !strings.Contains(screen, "(esc to cancel")
 	})
@@ -45,7 +37,7 @@ func (c geminiScreen) idle() {
 
 // types pastes a line and presses Enter when it is shown.
 func (c geminiScreen) types(line string) {
-	c.session.t.Helper()
+	c.t.Helper()
 	c.idle()
 	c.input("\x1b[200~" + line + "\x1b[201~")
 	c.loses("Type your message")
@@ -74,17 +66,15 @@ func pressedUntil(enter func(), ok func(screen string) bool) func(screen string)
 
 // dialog waits for an ask, in the stream and on the screen.
 func (c geminiScreen) dialog() contract.PermissionRequest {
-	c.session.t.Helper()
+	c.t.Helper()
 	ask, _ := wait[contract.PermissionRequest](c.session, nil)
 	c.shows("● 1. Allow once")
 	return ask
 }
 
 func (c geminiScreen) cancelled(what string) {
-	c.session.t.Helper()
-	if end := c.turnEnd(); end.Status != contract.TurnCancelled {
-		c.session.t.Errorf("%s ended the turn %+v %+v", what, end, end.Error)
-	}
+	c.t.Helper()
+	c.onScreen.cancelled(what)
 	c.idle()
 }
 
@@ -146,14 +136,8 @@ func geminiScreenAsks(t *testing.T, c geminiScreen, lab *agentlab.Lab) {
 	s.prompt(line("shell touch two.txt", "text It ran, too."))
 	ask := c.dialog()
 	c.keys("Enter")
-	got, _ := wait[contract.PermissionResponse](s, nil)
-	if got.Call != ask.Call || got.Decision != contract.AllowOnce || got.By == nil || got.By.Resolver != contract.ByClient {
-		t.Errorf("answered at the screen: %+v by %+v", got, got.By)
-	}
-	late := contract.Envelope{Role: contract.RoleUser, Event: contract.PermissionResponse{Call: ask.Call, Decision: contract.RejectOnce}}
-	if err := s.host.Submit(t.Context(), host.Input{Envelope: late}); err == nil {
-		t.Error("a late answer counts")
-	}
+	c.allowedAtScreen(ask)
+	c.answeredTooLate(ask)
 	s.says("It ran, too.")
 	exists(t, lab, "two.txt")
 
@@ -175,11 +159,8 @@ func geminiScreenAsks(t *testing.T, c geminiScreen, lab *agentlab.Lab) {
 	c.types(line("shell touch none.txt", "text Never said, either."))
 	c.dialog()
 	c.keys("Escape")
-	if got, _ := wait[contract.PermissionResponse](s, nil); got.Decision != contract.RejectOnce {
-		t.Errorf("refused at the screen: %+v", got)
-	}
-	wait[contract.Abort](s, nil)
-	c.cancelled("Esc in the dialog")
+	c.refusedAtScreen()
+	c.idle()
 	if _, err := os.Stat(filepath.Join(lab.Dir, "none.txt")); err == nil {
 		t.Error("a call that was refused ran")
 	}
