@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/agenthost/agenthost/adapters"
@@ -159,15 +160,14 @@ func (c onScreen) setFace(face adapters.Face) {
 // line is a script on one line, as it is typed.
 func line(steps ...string) string { return "SCRIPT: " + strings.Join(steps, " ;; ") }
 
-// process is the lab's process whose arguments hold word.
-func process(t testing.TB, lab *agentlab.Lab, word string) int {
+// process is the lab's process that has an argument and whose program is right, once it
+// is there.
+func process(t testing.TB, lab *agentlab.Lab, arg string, program func(name string) bool) int {
 	t.Helper()
 	pid := 0
-	deadline(t, "a process with "+word, func() bool {
+	deadline(t, "a process with "+arg, func() bool {
 		all, err := lab.Leftovers()
-		i := slices.IndexFunc(all, func(p agentlab.Process) bool {
-			return slices.Contains(p.Args, word) && strings.HasSuffix(p.Args[0], "codex")
-		})
+		i := slices.IndexFunc(all, func(p agentlab.Process) bool { return slices.Contains(p.Args, arg) && program(p.Args[0]) })
 		if err != nil || i < 0 {
 			return false
 		}
@@ -175,6 +175,13 @@ func process(t testing.TB, lab *agentlab.Lab, word string) int {
 		return true
 	})
 	return pid
+}
+
+func signalled(t testing.TB, pid int, sig syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(pid, sig); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // exists checks that an agent made a file.

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,19 +14,7 @@ import (
 // claudeProcess is the CLI with its screen in a lab.
 func claudeProcess(t testing.TB, lab *agentlab.Lab) int {
 	t.Helper()
-	pid := 0
-	deadline(t, "the process of the CLI", func() bool {
-		all, err := lab.Leftovers()
-		i := slices.IndexFunc(all, func(p agentlab.Process) bool {
-			return slices.Contains(p.Args, "--settings") && strings.Contains(p.Args[0], "claude")
-		})
-		if err != nil || i < 0 {
-			return false
-		}
-		pid = all[i].PID
-		return true
-	})
-	return pid
+	return process(t, lab, "--settings", func(name string) bool { return strings.Contains(name, "claude") })
 }
 
 // free waits until the CLI's input line is empty and has the cursor.

@@ -55,6 +55,12 @@ func (c codexScreen) rests() {
 	})
 }
 
+// codexProcess is the server of Codex or its screen, by a word on its command line.
+func codexProcess(t testing.TB, lab *agentlab.Lab, word string) int {
+	t.Helper()
+	return process(t, lab, word, func(name string) bool { return strings.HasSuffix(name, "codex") })
+}
+
 // dialog waits for an ask, in the stream and on the screen.
 func (c codexScreen) dialog() contract.PermissionRequest {
 	c.t.Helper()
@@ -204,9 +210,7 @@ func TestTerminalCodexMoves(t *testing.T) {
 		c.enter(line("slow 200 ++ text "+word+" "+strings.Repeat("on ", 100), "text never-"+word))
 		wait[contract.TurnStart](s, nil)
 		c.shows("• " + word)
-		if err := syscall.Kill(process(t, lab, word), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
+		signalled(t, codexProcess(t, lab, word), syscall.SIGKILL)
 		if end := s.turnEnd(); end.Status != contract.TurnFailed {
 			t.Errorf("%s killed: %+v", word, end)
 		}

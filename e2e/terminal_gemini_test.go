@@ -178,9 +178,7 @@ func TestTerminalGeminiAgain(t *testing.T) {
 	s := c.session
 	s.prompt(line("text To be remembered. ++ shell touch never.txt"))
 	c.dialog()
-	if err := syscall.Kill(geminiProcess(t, lab), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	signalled(t, geminiProcess(t, lab), syscall.SIGKILL)
 	if end := s.turnEnd(); end.Status != contract.TurnFailed {
 		t.Errorf("the end of the CLI ended the turn %+v %+v", end, end.Error)
 	}
@@ -217,9 +215,7 @@ func TestTerminalGeminiHostKilled(t *testing.T) {
 	})
 	p.until("a prompt that was taken", taken)
 	p.shows("● 1. Allow once")
-	if err := syscall.Kill(p.pid(), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	signalled(t, p.pid(), syscall.SIGKILL)
 	p.exit()
 	deadline(t, "the end of the CLI", func() bool {
 		all, err := lab.Leftovers()
@@ -233,17 +229,5 @@ func TestTerminalGeminiHostKilled(t *testing.T) {
 // geminiProcess is the CLI's own.
 func geminiProcess(t *testing.T, lab *agentlab.Lab) int {
 	t.Helper()
-	pid := 0
-	deadline(t, "the CLI's process", func() bool {
-		all, err := lab.Leftovers()
-		i := slices.IndexFunc(all, func(p agentlab.Process) bool {
-			return slices.Contains(p.Args, "--approval-mode") && !strings.HasSuffix(p.Args[0], "agenthost")
-		})
-		if err != nil || i < 0 {
-			return false
-		}
-		pid = all[i].PID
-		return true
-	})
-	return pid
+	return process(t, lab, "--approval-mode", func(name string) bool { return !strings.HasSuffix(name, "agenthost") })
 }

@@ -160,11 +160,11 @@ func TestTerminalCodexAtDesk(t *testing.T) {
 
 	// Suspended and going on.
 	for _, word := range []string{"app-server", "--remote"} {
-		signalled(t, process(t, d.lab(), word), syscall.SIGSTOP)
+		signalled(t, codexProcess(t, d.lab(), word), syscall.SIGSTOP)
 	}
 	d.send(line("text After the sleep."))
 	for _, word := range []string{"app-server", "--remote"} {
-		signalled(t, process(t, d.lab(), word), syscall.SIGCONT)
+		signalled(t, codexProcess(t, d.lab(), word), syscall.SIGCONT)
 	}
 	s.says("After the sleep.")
 
@@ -213,11 +213,4 @@ func TestTerminalCodexAtDesk(t *testing.T) {
 	_ = d.command("kill-server").Run()
 	d.host.stop(t)
 	noneLeft(t, d.lab())
-}
-
-func signalled(t testing.TB, pid int, sig syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(pid, sig); err != nil {
-		t.Fatal(err)
-	}
 }
