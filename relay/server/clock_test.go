@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json/jsontext"
 	"fmt"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/agenthost/agenthost/client"
 	"github.com/agenthost/agenthost/relay/gateway"
-	"github.com/agenthost/agenthost/relay/server"
 	"github.com/agenthost/agenthost/relay/store"
 	"github.com/agenthost/agenthost/relay/wire"
 )
@@ -32,19 +30,7 @@ func withClock(t *testing.T, e *store.Embedded, w *wall) *relay {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	r := &relay{store: s}
-	r.srv = server.New(server.Options{Store: s, Now: w.now, Viewers: func(a gateway.Authenticator) *gateway.Gateway {
-		r.gw = gateway.New(gateway.Options{Auth: a, Now: w.now, Limits: gateway.Limits{Recheck: 20 * time.Millisecond}})
-		return r.gw
-	}})
-	r.http = httptest.NewServer(r.srv)
-	t.Cleanup(func() {
-		r.srv.Close()
-		_ = r.gw.Shutdown(context.Background())
-		r.http.CloseClientConnections()
-		r.http.Close()
-	})
-	return r
+	return serveClocked(t, s, gateway.Limits{Recheck: 20 * time.Millisecond}, w.now)
 }
 
 // The clock of a relay is set forward and back by hours, and another process of it has

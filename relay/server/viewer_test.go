@@ -26,10 +26,16 @@ import (
 // serveViewers runs a relay process that people can use too.
 func serveViewers(t testing.TB, s *store.Store, limits gateway.Limits) *relay {
 	t.Helper()
+	return serveClocked(t, s, limits, nil)
+}
+
+// serveClocked is serveViewers with a clock on the wall.
+func serveClocked(t testing.TB, s *store.Store, limits gateway.Limits, now func() time.Time) *relay {
+	t.Helper()
 	r := &relay{store: s}
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
-	r.srv = server.New(server.Options{Store: s, Logger: log, Viewers: func(a gateway.Authenticator) *gateway.Gateway {
-		r.gw = gateway.New(gateway.Options{Auth: a, Limits: limits, Log: log})
+	r.srv = server.New(server.Options{Store: s, Now: now, Logger: log, Viewers: func(a gateway.Authenticator) *gateway.Gateway {
+		r.gw = gateway.New(gateway.Options{Auth: a, Now: now, Limits: limits, Log: log})
 		return r.gw
 	}})
 	r.http = httptest.NewServer(r.srv)

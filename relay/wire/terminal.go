@@ -1,7 +1,5 @@
 package wire
 
-import "github.com/agenthost/agenthost/contract"
-
 // Face is how the agent of a session shows itself.
 type Face string
 
@@ -119,5 +117,5 @@ type HolderInfo struct {
 
 // HeldBy reports whether a caller is the one who holds control.
 func (c *Control) HeldBy(who Caller) bool {
-	return c != nil && c.ClientType == who.ClientType && c.TokenID == who.TokenID && who.ClientType != contract.ClientType("")
+	return c != nil && c.ClientType == who.ClientType && c.TokenID == who.TokenID && who.ClientType != ""
 }

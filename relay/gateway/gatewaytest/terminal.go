@@ -119,9 +119,17 @@ func (t *terminal) chunk(p wire.TerminalReadParams) wire.TerminalChunk {
 	return c
 }
 
+// mustHold refuses callers that do not hold control.
+func (st *state) mustHold(caller wire.Caller) error {
+	if st.meta.Control.HeldBy(caller) {
+		return nil
+	}
+	return wire.Errorf(wire.CodeControl, "another one holds control").WithData(wire.HolderInfo{Holder: st.meta.Control})
+}
+
 func (b *Backend) typeInto(caller wire.Caller, st *state, p wire.TerminalInputParams) (any, error) {
-	if !st.meta.Control.HeldBy(caller) {
-		return nil, wire.Errorf(wire.CodeControl, "another one holds control").WithData(wire.HolderInfo{Holder: st.meta.Control})
+	if err := st.mustHold(caller); err != nil {
+		return nil, err
 	}
 	t := st.screen()
 	next := t.next[p.Attachment]
@@ -137,8 +145,8 @@ func (b *Backend) typeInto(caller wire.Caller, st *state, p wire.TerminalInputPa
 }
 
 func (b *Backend) resize(caller wire.Caller, st *state, p wire.TerminalResizeParams) (any, error) {
-	if !st.meta.Control.HeldBy(caller) {
-		return nil, wire.Errorf(wire.CodeControl, "another one holds control").WithData(wire.HolderInfo{Holder: st.meta.Control})
+	if err := st.mustHold(caller); err != nil {
+		return nil, err
 	}
 	t := st.screen()
 	t.cols, t.rows = p.Cols, p.Rows
