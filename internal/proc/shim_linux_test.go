@@ -46,14 +46,7 @@ func TestSurvivorsAreNobodyElse(t *testing.T) {
 
 // TestNoDescriptorLeaks: neither children nor failed starts leave any.
 func TestNoDescriptorLeaks(t *testing.T) {
-	open := func() int {
-		names, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(names)
-	}
-	round := func() {
+	leaksNoDescriptors(t, func() {
 		Prestart().Close()
 		for _, argv := range [][]string{{"/bin/true"}, {"/no/such/program"}, nil} {
 			for _, supervise := range []bool{false, true} {
@@ -63,6 +56,18 @@ func TestNoDescriptorLeaks(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// leaksNoDescriptors fails when rounds leave descriptors open.
+func leaksNoDescriptors(t *testing.T, round func()) {
+	t.Helper()
+	open := func() int {
+		names, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(names)
 	}
 	round() // what the runtime opens once
 	before := open()
