@@ -8,7 +8,7 @@ import (
 	"github.com/agenthost/agenthost/contract"
 )
 
-// asking is a fake agent that is told at its start what it has to ask for.
+// askingAdapter is a fake agent that is told at its start what it has to ask for.
 type askingAdapter struct{ fakeAdapter }
 
 func (askingAdapter) AsksFirst() {}
@@ -26,7 +26,7 @@ func uses(tools ...string) func(string) []adapters.Use {
 // openedAsking starts a session of an agent that was told to ask for bash.
 func openedAsking(t *testing.T, a adapters.Adapter) (*stage, *fakeChild) {
 	t.Helper()
-	return opened(t, fakeAdapter{}, func(cfg *Config) { cfg.Adapter, cfg.Options.AskFirst = a, uses("bash")("") })
+	return opened(t, a, func(cfg *Config) { cfg.Options.AskFirst = uses("bash")("") })
 }
 
 // When rules change the agent is told at once, also during a turn; once for each change.
@@ -57,7 +57,7 @@ func TestAskFirstIsToldAnew(t *testing.T) {
 // What changes during the handshake is told after it.
 func TestAskFirstDuringHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, c := newStage(t, fakeAdapter{}, func(cfg *Config) { cfg.Adapter = askingAdapter{} })
+		st, c := newStage(t, askingAdapter{}, nil)
 		st.AskFirst(uses("read"))
 		synctest.Wait()
 		c.silent()

@@ -260,23 +260,30 @@ func TestHandOverFailsBothWays(t *testing.T) {
 }
 
 // A session in which nothing was said may not be saved by its agent: the next face
-// begins anew, and nobody is told of a loss.
+// begins anew, and nobody is told of a loss. A branch is made once more.
 func TestHandOverOfAnUnsavedSession(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, c := onScreen(t, nil)
-		over := st.setFace(adapters.FaceHeadless, false)
-		c.want("close")
-		next := st.next(c, "")
-		next.say("unknown-session")
-		st.next(next, "native-2")
-		if err := <-over; err != nil {
-			t.Fatal(err)
-		}
-		if got, want := st.last(), "/bin/fake --resume= --mode= --model="; got != want {
-			t.Errorf("command = %q, want %q", got, want)
-		}
-		check(t, st.end(), "service:notice:")
-	})
+	for fork, want := range map[string]string{
+		"":      "/bin/fake --resume= --mode= --model=",
+		"other": "/bin/fake --resume= --mode= --model= --fork=other",
+	} {
+		t.Run("fork="+fork, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				st, c := onScreen(t, func(cfg *Config) { cfg.Options.Fork = fork })
+				over := st.setFace(adapters.FaceHeadless, false)
+				c.want("close")
+				next := st.next(c, "")
+				next.say("unknown-session")
+				st.next(next, "native-2")
+				if err := <-over; err != nil {
+					t.Fatal(err)
+				}
+				if got := st.last(); got != want {
+					t.Errorf("command = %q, want %q", got, want)
+				}
+				check(t, st.end(), "service:notice:")
+			})
+		})
+	}
 }
 
 // The same when it is gone on with after its host ended: it opens, at once. One that a
@@ -301,25 +308,6 @@ func TestGoOnWithAnUnsavedSession(t *testing.T) {
 			t.Error("Opened = nil for a session that is not there, want an error")
 		}
 		<-other.Done()
-	})
-}
-
-// A branch that nothing was said in is made once more.
-func TestHandOverOfAnUnsavedBranch(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		st, c := onScreen(t, func(cfg *Config) { cfg.Options.Fork = "other" })
-		over := st.setFace(adapters.FaceHeadless, false)
-		c.want("close")
-		next := st.next(c, "")
-		next.say("unknown-session")
-		st.next(next, "native-2")
-		if err := <-over; err != nil {
-			t.Fatal(err)
-		}
-		if got, want := st.last(), "/bin/fake --resume= --mode= --model= --fork=other"; got != want {
-			t.Errorf("command = %q, want %q", got, want)
-		}
-		check(t, st.end(), "service:notice:")
 	})
 }
 
