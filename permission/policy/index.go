@@ -9,7 +9,7 @@ import (
 type toolIndex struct {
 	byTool map[string]*ruleList
 	// mcp is about every MCP tool, other about every tool that byTool lacks.
-	mcp, other, none *ruleList
+	mcp, other *ruleList
 }
 
 // ruleList are rules about one tool in their order, and by what they are about.
@@ -117,7 +117,8 @@ func literalSegment(glob string) string {
 }
 
 func indexTools(list []*Rule) toolIndex {
-	x := toolIndex{byTool: map[string]*ruleList{}, mcp: &ruleList{}, other: &ruleList{}, none: &ruleList{}}
+	// anyFile is no tool: what lacks rules about files has no others for it.
+	x := toolIndex{byTool: map[string]*ruleList{anyFile: {}}, mcp: &ruleList{}, other: &ruleList{}}
 	tools := []string{"bash", "read", "write", "edit", "delete", "move", "notebook-edit", "view-image", "grep", "web-fetch", "network-access"}
 	for _, r := range list {
 		if !slices.Contains(tools, r.tool) {
@@ -155,9 +156,6 @@ func (x *toolIndex) about(tool string) *ruleList {
 	}
 	if list := x.byTool[tool]; list != nil {
 		return list
-	}
-	if tool == anyFile {
-		return x.none
 	}
 	return x.other
 }
