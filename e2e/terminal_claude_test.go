@@ -17,6 +17,9 @@ import (
 
 // Claude Code with its own screen: a person at it, and one elsewhere.
 
+// claudeDialog is in each of the CLI's dialogs about a tool.
+const claudeDialog = "Do you want to proceed?"
+
 // claudeScreen is a session of Claude Code with its screen in this process.
 type claudeScreen struct{ onScreen }
 
@@ -59,7 +62,7 @@ func (c claudeScreen) types(said string) {
 func (c claudeScreen) dialog() contract.PermissionRequest {
 	c.t.Helper()
 	ask := c.asked("bash")
-	c.shows("Do you want to proceed?")
+	c.shows(claudeDialog)
 	return ask
 }
 
@@ -70,7 +73,7 @@ func (c claudeScreen) press(key string) {
 	const again = 100 // looks, some seconds
 	n := 0
 	c.until("the screen without the dialog", func(text string) bool {
-		if !strings.Contains(text, "Do you want to proceed?") {
+		if !strings.Contains(text, claudeDialog) {
 			return true
 		}
 		if n%again == 0 {
@@ -126,7 +129,7 @@ func claudeScreenAsks(t *testing.T, c claudeScreen, lab *agentlab.Lab) {
 	c.types(line("shell touch one.txt", "text It ran."))
 	s.decide(c.dialog().Call, contract.AllowOnce)
 	s.says("It ran.")
-	c.loses("Do you want to proceed?")
+	c.loses(claudeDialog)
 	exists(t, lab, "one.txt")
 	s.prompt(line("shell touch none.txt", "text It did not run."))
 	s.send(contract.PermissionResponse{Call: s.asked("bash").Call, Decision: contract.RejectOnce, Message: "rather not"})

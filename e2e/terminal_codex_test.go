@@ -50,9 +50,12 @@ func (c codexScreen) enter(line string) {
 // rests waits until Codex works on nothing.
 func (c codexScreen) rests() {
 	c.t.Helper()
-	c.until("a screen at rest", func(s string) bool {
-		return strings.Contains(s, codexEmpty) && !strings.Contains(s, "esc to interrupt")
-	})
+	c.until("a screen at rest", codexRests)
+}
+
+// codexRests reports whether a screen is that of a Codex which works on nothing.
+func codexRests(screen string) bool {
+	return strings.Contains(screen, codexEmpty) && !strings.Contains(screen, "esc to interrupt")
 }
 
 // codexProcess is the server of Codex or its screen, by a word on its command line.

@@ -58,16 +58,16 @@ func atDesk(t *testing.T, lab *agentlab.Lab, agent string, flags ...string) *des
 
 // ask calls the daemon for the phone.
 func (d *desk) ask(what string, call func(ctx context.Context) error) {
-	d.world.t.Helper()
-	ctx, cancel := context.WithTimeout(d.world.t.Context(), patience)
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(d.t.Context(), patience)
 	defer cancel()
 	if err := call(ctx); err != nil {
-		d.world.t.Fatalf("%s: %v", what, err)
+		d.t.Fatalf("%s: %v", what, err)
 	}
 }
 
 func (d *desk) send(text string) {
-	d.world.t.Helper()
+	d.t.Helper()
 	d.ask("send", func(ctx context.Context) error {
 		_, err := d.c.Send(ctx, wire.SendParams{Session: d.id, Text: text})
 		return err
@@ -75,7 +75,7 @@ func (d *desk) send(text string) {
 }
 
 func (d *desk) decide(call string, decision contract.Decision) {
-	d.world.t.Helper()
+	d.t.Helper()
 	d.ask("decide", func(ctx context.Context) error {
 		_, err := d.c.Decide(ctx, wire.DecideParams{Session: d.id, Call: call, Decision: decision})
 		return err
@@ -83,7 +83,7 @@ func (d *desk) decide(call string, decision contract.Decision) {
 }
 
 func (d *desk) control(p wire.ControlParams) {
-	d.world.t.Helper()
+	d.t.Helper()
 	p.Session = d.id
 	d.ask("control", func(ctx context.Context) error {
 		_, err := d.c.Control(ctx, p)
@@ -93,48 +93,49 @@ func (d *desk) control(p wire.ControlParams) {
 
 // attach shows the session on a terminal again, of another size.
 func (d *desk) attach() {
-	d.world.t.Helper()
+	d.t.Helper()
 	_ = d.command("kill-server").Run() // it may be closed already
-	d.pane = onTerminal(d.world.t, d.lab(), 110, 30, binary(d.world.t), "attach", d.id)
+	d.pane = onTerminal(d.t, d.lab(), 110, 30, binary(d.t), "attach", d.id)
 }
 
 func (d *desk) lab() *agentlab.Lab { return d.world.lab }
 
-// paste pastes a line as a terminal does, and presses Enter when Codex has it.
-func (d *desk) paste(line string) {
-	d.world.t.Helper()
-	d.shows(codexEmpty)
-	d.tmux("set-buffer", "--", line)
-	d.tmux("paste-buffer", "-p", "-t", "lab")
-	d.until("the line "+line, pasted(line))
-	d.keys("Enter")
+// keyboard is how the person at the desk works with an agent, where agents differ.
+type keyboard struct {
+	// bullet begins what the agent says, dialog is in its own dialog about a tool.
+	bullet, dialog string
+	// types types a line and its Enter, allow allows in the dialog, quit quits.
+	types       func(line string)
+	allow, quit func()
+	// fits waits until the agent's screen has this many columns and rows.
+	fits func(cols, rows int)
+	// processes are the agent's.
+	processes func() []int
 }
 
-// Codex in a shell, as a person has it: `agenthost run codex` on a terminal with real
-// keys, and a phone that sees and does the same.
-func TestTerminalCodexAtDesk(t *testing.T) {
-	t.Parallel()
-	d := atDesk(t, agentlab.New(t), "codex")
-	s := d.s
-	d.shows("for shortcuts")
+// day is all that a person does at the desk and on the phone with one session, to its
+// end; it returns the stream.
+func (d *desk) day(k keyboard) []contract.Envelope {
+	t, s := d.t, d.s
+	t.Helper()
+	typed := func(words string) { t.Helper(); k.types(line("text " + words)); s.says(words) }
+	sent := func(words string) { t.Helper(); d.send(line("text " + words)); s.says(words) }
 
-	d.paste(line("text Typed at the desk."))
-	s.says("Typed at the desk.")
-	d.send(line("text Sent from the phone."))
-	s.says("Sent from the phone.")
-	d.shows("• Sent from the phone.")
+	typed("Typed at the desk.")
+	sent("Sent from the phone.")
+	d.shows(k.bullet + "Sent from the phone.")
 
 	// The phone answers what was typed, the desk what was sent.
-	d.paste(line("shell touch one.txt", "text The phone allowed it."))
+	k.types(line("shell touch one.txt", "text The phone allowed it."))
 	asked, _ := wait[contract.PermissionRequest](s, nil)
-	d.shows("Would you like to")
+	d.shows(k.dialog)
 	d.decide(asked.Call, contract.AllowOnce)
 	s.says("The phone allowed it.")
-	d.loses("Would you like to")
+	d.loses(k.dialog)
 	d.send(line("shell touch two.txt", "text The desk allowed it."))
 	wait[contract.PermissionRequest](s, nil)
-	d.shows("Would you like to")
-	d.keys("y")
+	d.shows(k.dialog)
+	k.allow()
 	s.says("The desk allowed it.")
 	exists(t, d.lab(), "one.txt")
 	exists(t, d.lab(), "two.txt")
@@ -147,24 +148,19 @@ func TestTerminalCodexAtDesk(t *testing.T) {
 	d.keys("C-]", "t")
 	wait[contract.SessionControlChanged](s, nil)
 	d.loses("holds control")
-	d.paste(line("text The desk has it again."))
-	s.says("The desk has it again.")
+	typed("The desk has it again.")
 
 	d.resize(70, 24)
-	d.until("a screen of 70 columns", func(string) bool {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		sc, err := d.c.Terminal(d.id).Screen(ctx)
-		return err == nil && sc.Cols == 70 && sc.Rows == 24
-	})
+	k.fits(70, 24)
 
 	// Suspended and going on.
-	for _, word := range []string{"app-server", "--remote"} {
-		signalled(t, codexProcess(t, d.lab(), word), syscall.SIGSTOP)
+	pids := k.processes()
+	for _, pid := range pids {
+		signalled(t, pid, syscall.SIGSTOP)
 	}
 	d.send(line("text After the sleep."))
-	for _, word := range []string{"app-server", "--remote"} {
-		signalled(t, codexProcess(t, d.lab(), word), syscall.SIGCONT)
+	for _, pid := range pids {
+		signalled(t, pid, syscall.SIGCONT)
 	}
 	s.says("After the sleep.")
 
@@ -173,29 +169,30 @@ func TestTerminalCodexAtDesk(t *testing.T) {
 	if got := d.exit(); got != 0 {
 		t.Errorf("detaching: exit status %d", got)
 	}
-	d.send(line("text While nobody was at the desk."))
-	s.says("While nobody was at the desk.")
+	sent("While nobody was at the desk.")
 	d.attach()
-	d.shows("• While nobody was at the desk.")
-	d.paste(line("text At the desk once more."))
-	s.says("At the desk once more.")
+	d.shows(k.bullet + "While nobody was at the desk.")
+	typed("At the desk once more.")
 	d.tmux("kill-server")
-	d.send(line("text The terminal was closed."))
-	s.says("The terminal was closed.")
+	sent("The terminal was closed.")
 
 	// Without its screen and with it.
 	d.control(wire.ControlParams{ClientType: contract.ClientPhone, Face: wire.FaceHeadless})
-	d.send(line("text Without a screen."))
-	s.says("Without a screen.")
+	sent("Without a screen.")
 	d.control(wire.ControlParams{ClientType: contract.ClientPhone, Face: wire.FaceTerminal})
 	d.attach()
-	d.shows("• Without a screen.")
+	d.shows(k.bullet + "Without a screen.")
 	d.keys("C-]", "t")
 	d.loses("holds control")
-	d.until("a screen at rest", func(s string) bool {
-		return strings.Contains(s, codexEmpty) && !strings.Contains(s, "esc to interrupt")
-	})
-	d.paste("/quit")
+	k.quit()
+	return d.evening()
+}
+
+// evening waits for the end of a session that was quit, and checks its stream and that
+// nothing is left of it.
+func (d *desk) evening() []contract.Envelope {
+	t := d.t
+	t.Helper()
 	d.exit()
 	deadline(t, "the end of the session", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -203,14 +200,53 @@ func TestTerminalCodexAtDesk(t *testing.T) {
 		got, err := d.c.Session(ctx, d.id)
 		return err == nil && got.State == wire.StateStopped
 	})
-	s.mu.Lock()
-	envs := s.envs
-	s.mu.Unlock()
+	d.s.mu.Lock()
+	envs := d.s.envs
+	d.s.mu.Unlock()
 	oneTurnEach(t, envs)
-	if n := strings.Count(said(envs), "\n"); n != 10 {
-		t.Errorf("%d texts of the agent, want 10:\n%s", n, said(envs))
-	}
 	_ = d.command("kill-server").Run()
 	d.host.stop(t)
 	noneLeft(t, d.lab())
+	return envs
+}
+
+// paste pastes a line as a terminal does, and presses Enter when Codex has it.
+func (d *desk) paste(line string) {
+	d.t.Helper()
+	d.shows(codexEmpty)
+	d.tmux("set-buffer", "--", line)
+	d.tmux("paste-buffer", "-p", "-t", "lab")
+	d.until("the line "+line, pasted(line))
+	d.keys("Enter")
+}
+
+// Codex in a shell, as a person has it: `agenthost run codex` on a terminal with real
+// keys, and a phone that sees and does the same.
+func TestTerminalCodexAtDesk(t *testing.T) {
+	t.Parallel()
+	d := atDesk(t, agentlab.New(t), "codex")
+	d.shows("for shortcuts")
+	envs := d.day(keyboard{
+		bullet: "• ", dialog: "Would you like to",
+		types: d.paste,
+		allow: func() { d.keys("y") },
+		fits: func(cols, rows int) {
+			d.until("a screen of the new size", func(string) bool {
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				sc, err := d.c.Terminal(d.id).Screen(ctx)
+				return err == nil && sc.Cols == cols && sc.Rows == rows
+			})
+		},
+		processes: func() []int {
+			return []int{codexProcess(t, d.lab(), "app-server"), codexProcess(t, d.lab(), "--remote")}
+		},
+		quit: func() {
+			d.until("a screen at rest", codexRests)
+			d.paste("/quit")
+		},
+	})
+	if n := strings.Count(said(envs), "\n"); n != 10 {
+		t.Errorf("%d texts of the agent, want 10:\n%s", n, said(envs))
+	}
 }
