@@ -18,9 +18,7 @@ func (p *protocol) submitAbort() {
 		p.endOwn(a)
 	}
 	p.asks = nil
-	if p.tui != nil {
-		p.forgetSettling()
-	}
+	p.forgetSettling()
 	switch {
 	case p.turn.open:
 		p.interruptTurn()

@@ -108,9 +108,7 @@ func (p *protocol) asked(m jsonrpc.Message) error {
 		a.form = userForm(a.params)
 	}
 	c := p.askedCall(a)
-	if p.tui != nil {
-		p.askedAgain(a)
-	}
+	p.askedAgain(a)
 	a.draft = p.askDraft(a, c)
 	p.asks = append(p.asks, a)
 	p.putAsk(a)
@@ -343,9 +341,7 @@ func (p *protocol) resolved(params rawjson.Value) {
 // closeAsks withdraws the asks of a thread whose turn ends. The server has dropped
 // them; an answer makes sure.
 func (p *protocol) closeAsks(th *thread) {
-	if p.tui != nil {
-		p.settleAll(th)
-	}
+	p.settleAll(th)
 	p.asks = slices.DeleteFunc(p.asks, func(a *ask) bool {
 		if a.th != th {
 			return false

@@ -58,9 +58,7 @@ func (p *protocol) callItem(th *thread, turn string, it rawjson.Value, kind stri
 	case c.cut:
 		p.tell(th, turn, c)
 	}
-	if p.tui != nil {
-		p.settledByItem(th, it)
-	}
+	p.settledByItem(th, it)
 	p.withdrawAsks(th, id)
 	if kind == itemCollab {
 		p.collab(th, it, done)
@@ -261,9 +259,7 @@ func (th *thread) forgetCalls() {
 // withdrawn until reask, and their calls end without an outcome. When that comes,
 // the call is told anew.
 func (p *protocol) suspend() {
-	if p.tui != nil {
-		p.settleAll(nil)
-	}
+	p.settleAll(nil)
 	for _, a := range p.asks {
 		p.withdraw(a.key)
 	}

@@ -48,6 +48,8 @@ type protocol struct {
 	gone bool
 	// tui is set when the agent's own screen runs beside us, at the same server.
 	tui *tui
+	// settling are asks that were answered there.
+	settling []settling
 }
 
 var _ adapters.Protocol = (*protocol)(nil)
@@ -171,10 +173,8 @@ func (p *protocol) deadline() time.Time {
 	also(p.turn.abortBy)
 	also(p.turn.retryBy)
 	also(p.turn.sayBy)
-	if p.tui != nil {
-		for _, s := range p.tui.settling {
-			also(s.by)
-		}
+	for _, s := range p.settling {
+		also(s.by)
 	}
 	return first
 }

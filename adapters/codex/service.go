@@ -63,9 +63,7 @@ func (p *protocol) threadNotification(th *thread, method string, params rawjson.
 			p.diff = turnDiff{turn, params.Get("diff").Text()}
 		}
 	case "rawResponseItem/completed":
-		if p.tui != nil {
-			p.settledByOutput(th, params.Get("item"))
-		}
+		p.settledByOutput(th, params.Get("item"))
 		p.rawItem(th, turn, params.Get("item"))
 	case "serverRequest/resolved":
 		p.resolved(params)

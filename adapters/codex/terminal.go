@@ -117,8 +117,6 @@ type tui struct {
 	fresh bool
 	// typed counts the Keys that were given.
 	typed int
-	// settling are asks that were answered at the screen.
-	settling []settling
 	// asked counts how often a request of the server was asked: an answer may get lost
 	// with the connection.
 	asked map[string]int

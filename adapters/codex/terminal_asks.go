@@ -52,7 +52,7 @@ func (p *protocol) notHere(th *thread, m jsonrpc.Message) bool {
 
 // answeredThere takes an ask that another client answered.
 func (p *protocol) answeredThere(a *ask) {
-	p.tui.settling = append(p.tui.settling, settling{a, p.now.Add(settleWait)})
+	p.settling = append(p.settling, settling{a, p.now.Add(settleWait)})
 }
 
 // askedAgain takes the next ask about a call: the one before was allowed.
@@ -65,7 +65,7 @@ func (p *protocol) askedAgain(a *ask) {
 // takeSettling takes out the settling asks that match.
 func (p *protocol) takeSettling(match func(settling) bool) []settling {
 	var taken []settling
-	p.tui.settling = slices.DeleteFunc(p.tui.settling, func(s settling) bool {
+	p.settling = slices.DeleteFunc(p.settling, func(s settling) bool {
 		if match(s) {
 			taken = append(taken, s)
 			return true
@@ -102,9 +102,13 @@ func (p *protocol) settledByOutput(th *thread, it rawjson.Value) {
 	if id == "" || !it.Get("output").Given() {
 		return
 	}
+	taken := p.takeSettling(func(s settling) bool { return s.ask.th == th && s.ask.call == id })
+	if len(taken) == 0 {
+		return
+	}
 	text := rawText(it.Get("output"))
 	v, _ := rawjson.Parse([]byte(text)) // the zero Value of what is no JSON has nothing
-	for _, s := range p.takeSettling(func(s settling) bool { return s.ask.th == th && s.ask.call == id }) {
+	for _, s := range taken {
 		d := contract.AllowOnce
 		var answers []byte
 		switch {

@@ -13,8 +13,8 @@ import (
 	"github.com/agenthost/agenthost/contract"
 )
 
-// beside makes a story whose thread is open, with the screen beside it.
-func beside(t *testing.T, o adapters.Options) *story {
+// met makes a story whose server was introduced to us, with the screen beside it.
+func met(t *testing.T, o adapters.Options) *story {
 	t.Helper()
 	s := &story{
 		t: t, now: time.UnixMilli(1796025600000), done: map[string]adapters.Outcome{}, source: adapters.Socket,
@@ -22,6 +22,13 @@ func beside(t *testing.T, o adapters.Options) *story {
 	}
 	s.submit(adapters.Open{ID: "open"})
 	s.answer("initialize", `{"userAgent":"agenthost/0.171.0 (x)"}`)
+	return s
+}
+
+// beside makes a story whose thread is open, with the screen beside it.
+func beside(t *testing.T, o adapters.Options) *story {
+	t.Helper()
+	s := met(t, o)
 	s.answer("thread/start", `{"thread":{"id":"thr-1","historyMode":"paginated"},"model":"gpt-5.5"}`)
 	s.answer("thread/section/move", `{}`)
 	s.answer("thread/settings/update", `{}`)
@@ -116,23 +123,14 @@ func TestTerminalStart(t *testing.T) {
 
 // A resumed thread is on disk; a server without sections is given a name instead.
 func TestTerminalStartOtherwise(t *testing.T) {
-	begin := func(o adapters.Options) *story {
-		s := &story{
-			t: t, now: time.UnixMilli(1796025600000), done: map[string]adapters.Outcome{}, source: adapters.Socket,
-			proto: codex.New().NewTerminalProtocol(adapters.TerminalInfo{SessionInfo: adapters.SessionInfo{ID: "s1", Dir: "/w", Options: o}}),
-		}
-		s.submit(adapters.Open{ID: "open"})
-		s.answer("initialize", `{"userAgent":"agenthost/0.171.0 (x)"}`)
-		return s
-	}
-	s := begin(adapters.Options{Resume: "thr-1"})
+	s := met(t, adapters.Options{Resume: "thr-1"})
 	s.answer("thread/resume", `{"thread":{"id":"thr-1"}}`)
 	s.answer("thread/settings/update", `{}`)
 	if s.request("thread/section/move") != nil || len(s.effects) != 1 || s.done["open"].Err != nil {
 		t.Errorf("resumed: effects %v, open %+v", s.effects, s.done["open"])
 	}
 
-	s = begin(adapters.Options{})
+	s = met(t, adapters.Options{})
 	s.answer("thread/start", `{"thread":{"id":"thr-1"}}`)
 	s.refuse("thread/section/move", "Invalid request: unknown variant")
 	s.answer("thread/name/set", `{}`)
@@ -141,7 +139,7 @@ func TestTerminalStartOtherwise(t *testing.T) {
 		t.Errorf("without sections: effects %v, open %+v", s.effects, s.done["open"])
 	}
 
-	s = begin(adapters.Options{})
+	s = met(t, adapters.Options{})
 	s.answer("thread/start", `{"thread":{"id":"thr-1"}}`)
 	s.answer("thread/section/move", `{}`)
 	s.refuse("thread/settings/update", "no")

@@ -56,9 +56,6 @@ func (p *protocol) stoppedThere() {
 
 // expireScreen does what of the screen is due.
 func (p *protocol) expireScreen() {
-	if p.tui == nil {
-		return
-	}
 	if t := &p.turn; t.unsaid && !t.sayBy.After(p.now) {
 		if t.compacts {
 			t.sayBy = p.now.Add(typedWait) // the message comes after it
