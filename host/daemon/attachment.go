@@ -8,17 +8,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/host/screen"
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
-// hubScreen is what of a session's screen is used here. *screen.Hub is it.
+// hubScreen is what viewers use of a session's screen. *screen.Hub is it.
 type hubScreen interface {
 	Read(ctx context.Context, after int64, max int) (screen.Chunk, error)
 	Input(p []byte) error
-	Resize(cols, rows int)
-	Snapshot() adapters.Screen
 	Console(attached bool)
 }
 

@@ -197,7 +197,8 @@ func (d *Daemon) control(ctx context.Context, caller wire.Caller, p wire.Control
 	if err != nil {
 		return wire.SessionResult{}, err
 	}
-	if _, err := faceOf(p.Face); err != nil {
+	face, err := faceOf(p.Face)
+	if err != nil {
 		return wire.SessionResult{}, err
 	}
 	e.use()
@@ -207,8 +208,10 @@ func (d *Daemon) control(ctx context.Context, caller wire.Caller, p wire.Control
 			return wire.SessionResult{}, err
 		}
 	}
-	if err := d.handOver(ctx, caller, e, p); err != nil {
-		return wire.SessionResult{}, err
+	if p.Face != "" {
+		if err := d.handOver(ctx, caller, e, face, p.Force); err != nil {
+			return wire.SessionResult{}, err
+		}
 	}
 	return e.seen(ctx), nil
 }

@@ -239,11 +239,7 @@ func wireFace(f adapters.Face) wire.Face {
 
 // handOver gives the session's agent another face; one that is stopped is started with
 // it.
-func (d *Daemon) handOver(ctx context.Context, caller wire.Caller, e *entry, p wire.ControlParams) error {
-	face, err := faceOf(p.Face)
-	if err != nil || p.Face == "" {
-		return err
-	}
+func (d *Daemon) handOver(ctx context.Context, caller wire.Caller, e *entry, face adapters.Face, force bool) error {
 	e.mu.Lock()
 	if e.run == nil {
 		e.meta.Face = face // what the next start takes
@@ -257,6 +253,6 @@ func (d *Daemon) handOver(ctx context.Context, caller wire.Caller, e *entry, p w
 		if err != nil || now == face {
 			return err
 		}
-		return run.SetFace(ctx, face, p.Force)
+		return run.SetFace(ctx, face, force)
 	})
 }

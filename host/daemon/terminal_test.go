@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host/screen"
 	"github.com/agenthost/agenthost/relay/wire"
@@ -81,8 +80,6 @@ func (g *glass) Input(p []byte) error {
 	return nil
 }
 
-func (g *glass) Resize(int, int)           {}
-func (g *glass) Snapshot() adapters.Screen { return adapters.Screen{} }
 func (g *glass) Console(attached bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
