@@ -13,9 +13,9 @@ import (
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
-// do is what curl would send to the relay, and the answer, which must be a success
-// whose body is read into out unless that is nil.
-func (w *world) do(method, path string, body, out any) {
+// curl is what curl would send to the relay about sessions, without a body for "", and
+// the status and the body of the answer.
+func (w *world) curl(method, path, body string) (int, string) {
 	w.t.Helper()
 	secret, err := os.ReadFile(w.token)
 	if err != nil {
@@ -23,16 +23,12 @@ func (w *world) do(method, path string, body, out any) {
 	}
 	ctx, cancel := context.WithTimeout(w.t.Context(), 2*patience)
 	defer cancel()
-	var sent io.Reader
-	if body != nil {
-		sent = strings.NewReader(mustJSON(w.t, body))
-	}
-	req, err := http.NewRequestWithContext(ctx, method, w.url+"/v1/sessions"+path, sent)
+	req, err := http.NewRequestWithContext(ctx, method, w.url+"/v1/sessions"+path, strings.NewReader(body))
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(secret)))
-	if body != nil {
+	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	resp, err := http.DefaultClient.Do(req)
@@ -40,15 +36,27 @@ func (w *world) do(method, path string, body, out any) {
 		w.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
+	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if resp.StatusCode/100 != 2 {
-		w.t.Fatalf("%s %s %v: %s %s\nthe host:\n%s", method, path, body, resp.Status, raw, w.hostLog())
+	return resp.StatusCode, string(answer)
+}
+
+// do is curl for an answer that must be a success, whose body is read into out unless
+// that is nil.
+func (w *world) do(method, path string, body, out any) {
+	w.t.Helper()
+	sent := ""
+	if body != nil {
+		sent = mustJSON(w.t, body)
+	}
+	status, raw := w.curl(method, path, sent)
+	if status/100 != 2 {
+		w.t.Fatalf("%s %s %v: %d %s\nthe host:\n%s", method, path, body, status, raw, w.hostLog())
 	}
 	if out != nil {
-		if err := json.Unmarshal(raw, out); err != nil {
+		if err := json.Unmarshal([]byte(raw), out); err != nil {
 			w.t.Fatalf("%s %s: %v: %s", method, path, err, raw)
 		}
 	}

@@ -169,29 +169,10 @@ func (w *world) remote(args ...string) string {
 	return w.run(append(args, "--relay", w.url, "--token-file", w.token)...)
 }
 
-// post is what curl would send.
+// post is curl for what is sent to a session: its path is that behind /v1/sessions/.
 func (w *world) post(path, body string) (int, string) {
 	w.t.Helper()
-	secret, err := os.ReadFile(w.token)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	req, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, w.url+"/v1/sessions/"+path, strings.NewReader(body))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(secret)))
-	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(resp.Body)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return resp.StatusCode, string(answer)
+	return w.curl(http.MethodPost, "/"+path, body)
 }
 
 // sse reads the first n envelopes as server-sent events.
