@@ -2,6 +2,8 @@
 //
 //	func TestMain(m *testing.M) { leaktest.Main(m, "relay/peer.", "coder/websocket") }
 //
+// Files does the same for files in the directory for temporary ones.
+//
 // Names narrow it down where libraries keep goroutines of their own: only those whose
 // stack mentions one of them count. Without names every goroutine does.
 package leaktest
@@ -22,7 +24,10 @@ const patience = 10 * time.Second
 // Main runs the tests and exits: with 1 when they passed and goroutines are left. The
 // fuzzing engine leaves its own behind, which count where no names are given: such a
 // run is not checked.
-func Main(m *testing.M, of ...string) {
+func Main(m *testing.M, of ...string) { os.Exit(Run(m, of...)) }
+
+// Run is Main that gives the code to exit with.
+func Run(m *testing.M, of ...string) int {
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	fuzzing := flag.Lookup("test.fuzz").Value.String() != ""
@@ -32,7 +37,34 @@ func Main(m *testing.M, of ...string) {
 			code = 1
 		}
 	}
-	os.Exit(code)
+	return code
+}
+
+// Files gives tests a directory of their own for temporary files, and returns the code
+// of run, or 1 when they passed and something is left there. A fuzzing run, whose
+// processes are killed, is not checked.
+func Files(run func() int) int {
+	if flag.Parse(); flag.Lookup("test.fuzz").Value.String() != "" {
+		return run()
+	}
+	before := os.Getenv("TMPDIR")
+	defer os.Setenv("TMPDIR", before)
+	dir, err := os.MkdirTemp("", "t") // a short name: that of a socket is bounded
+	if err == nil {
+		err = os.Setenv("TMPDIR", dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	code := run()
+	entries, err := os.ReadDir(dir)
+	if code == 0 && (err != nil || len(entries) > 0) {
+		fmt.Fprintf(os.Stderr, "%d files are left in the directory for temporary ones, like %v (%v)\n", len(entries), entries[:min(len(entries), 3)], err)
+		code = 1
+	}
+	return code
 }
 
 // Left returns the stacks of the goroutines that mention one of the names and do not

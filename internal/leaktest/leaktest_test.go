@@ -1,6 +1,7 @@
 package leaktest
 
 import (
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -25,5 +26,22 @@ func TestLeft(t *testing.T) {
 	}
 	if got := left(before, nil); got != "" {
 		t.Errorf("it has ended, and is counted:\n%s", got)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, c := range []struct{ leaves, code, want int }{{0, 0, 0}, {1, 0, 1}, {1, 7, 7}, {0, 7, 7}} {
+		got := Files(func() int {
+			if c.leaves > 0 {
+				if _, err := os.MkdirTemp("", "left"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			return c.code
+		})
+		if got != c.want {
+			t.Errorf("Files of tests that end with %d and leave %d = %d, want %d", c.code, c.leaves, got, c.want)
+		}
 	}
 }

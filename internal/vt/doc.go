@@ -7,11 +7,14 @@
 //   - Repaint, shown on a terminal of the same size in whatever state it is, gives the
 //     same screen with the same modes, cursor, pen, margins, tab stops, saved cursors
 //     and an unfinished sequence at the end: what the program writes next has the same
-//     effect on both. Not part of it are the scrollback, the stacks of titles and of
-//     kitty's key flags, and the character that a REP at once would repeat.
+//     effect on both. Not part of it are the stacks of titles and of kitty's key flags,
+//     and the character that a REP at once would repeat. RepaintAll has the scrollback too.
 //   - Whatever is written, in pieces cut anywhere, nothing panics, and time and memory
 //     are bounded: by the size of the screen for a sequence, by the limits named here
-//     for what is kept.
+//     for what is kept. In bytes, at most: 1 MiB for all links and as much for all
+//     combining characters, 8 MiB for the scrollback, 64 KiB each for a control string
+//     and for answers that nobody takes, some 50 KiB for titles, colours and modes, and
+//     24 a cell for the two screens.
 //   - Text and Lines are valid UTF-8.
 //
 // It is what xterm does with what agents' screens use: the control functions of a VT220

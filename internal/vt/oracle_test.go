@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	oracle "github.com/charmbracelet/x/vt"
+
+	"github.com/agenthost/agenthost/internal/vt/vttest"
 )
 
 // peer is another emulator.
@@ -45,7 +47,7 @@ var titles = regexp.MustCompile("\x1b\\]0;[^\a]*\a")
 
 // TestOracleRecordings: another emulator sees the same screens of real agents.
 func TestOracleRecordings(t *testing.T) {
-	for name, r := range recordings(t) {
+	for name, r := range vttest.Recordings(t, "testdata") {
 		t.Run(name, func(t *testing.T) {
 			ours, theirs := New(r.Cols, r.Rows, 0), newPeer(t, r.Cols, r.Rows)
 			for i, chunk := range r.Chunks {
@@ -84,6 +86,35 @@ func TestOracleRandom(t *testing.T) {
 			if d := difference(strings.Join(ours.Lines(), "\n"), strings.Join(theirs.lines(), "\n")); d != "" {
 				t.Fatalf("seed %d, %q:\n%s", seed, program.String(), d)
 			}
+		}
+	}
+}
+
+// TestOracleScrollback: another emulator has the same lines above its screen.
+func TestOracleScrollback(t *testing.T) {
+	for name, r := range vttest.Recordings(t, "testdata") {
+		ours := New(r.Cols, r.Rows, 1000)
+		for _, chunk := range r.Chunks {
+			_, _ = ours.Write([]byte(titles.ReplaceAllString(chunk, "")))
+		}
+		for i := range 2 * r.Rows {
+			_, _ = ours.Write([]byte(strings.Repeat("\n", r.Rows) + "\rline " + string(rune('a'+i%26))))
+		}
+		theirs := newPeer(t, r.Cols, r.Rows)
+		_, _ = theirs.Write(ours.RepaintAll(1 << 20))
+		if d := difference(strings.Join(theirs.lines(), "\n"), strings.Join(ours.Lines(), "\n")); d != "" {
+			t.Errorf("%s: the screen:\n%s", name, d)
+		}
+		var want []string
+		for row := range ours.scrollback.all() {
+			want = append(want, strings.TrimRight(string(ours.appendText(nil, row)), " "))
+		}
+		var got []string
+		for _, line := range theirs.Scrollback().Lines() {
+			got = append(got, strings.TrimRight(line.String(), " "))
+		}
+		if d := difference(strings.Join(got, "\n"), strings.Join(want, "\n")); d != "" {
+			t.Errorf("%s: above the screen:\n%s", name, d)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func (t *Terminal) hyperlink(s []byte) {
 	if _, url, _ := strings.Cut(link, ";"); url == "" {
 		link = ""
 	}
-	t.cursor.pen.link = t.links.number(link)
+	t.cursor.pen.link = t.number(&t.links, link)
 }
 
 // dynamicColor is OSC 10 (text), 11 (background) and 12 (cursor): several may follow

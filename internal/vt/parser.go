@@ -91,8 +91,13 @@ func (t *Terminal) Write(p []byte) (int, error) {
 				continue
 			}
 		}
+		had := len(t.answers)
 		rest = rest[t.step(rest):]
+		if len(t.answers) > had {
+			t.asked = append(t.asked, asked{t.taken + len(p) - len(rest), len(t.answers)})
+		}
 	}
+	t.taken += len(p)
 	return len(p), nil
 }
 

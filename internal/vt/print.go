@@ -140,7 +140,7 @@ func (t *Terminal) combine(r rune) {
 	if len(marks) > maxMarks-utf8.UTFMax {
 		return
 	}
-	if n := t.marks.number(marks + string(r)); n != 0 {
+	if n := t.number(&t.marks, marks+string(r)); n != 0 {
 		row[x].marks = n
 	}
 }

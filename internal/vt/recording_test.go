@@ -1,47 +1,20 @@
 package vt
 
 import (
-	"encoding/json/v2"
 	"flag"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/agenthost/agenthost/internal/vt/vttest"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// recording is what a real agent wrote to its terminal, in the pieces it came.
-type recording struct {
-	Cols, Rows int
-	Chunks     []string
-}
-
-func recordings(tb testing.TB) map[string]recording {
-	tb.Helper()
-	paths, err := filepath.Glob("testdata/*.json")
-	if err != nil || len(paths) == 0 {
-		tb.Fatal("no recordings: ", err)
-	}
-	all := map[string]recording{}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			tb.Fatal(err)
-		}
-		var r recording
-		if err := json.Unmarshal(data, &r, json.MatchCaseInsensitiveNames(true)); err != nil {
-			tb.Fatalf("%s: %v", path, err)
-		}
-		all[strings.TrimSuffix(filepath.Base(path), ".json")] = r
-	}
-	return all
-}
-
 // TestRecordings: the repaint of real agents' screens after each piece that they wrote,
 // also what the next piece makes of it; and the fullest screen of each as golden file.
 func TestRecordings(t *testing.T) {
-	for name, r := range recordings(t) {
+	for name, r := range vttest.Recordings(t, "testdata") {
 		t.Run(name, func(t *testing.T) {
 			term := New(r.Cols, r.Rows, 100)
 			var before *Terminal // a repaint of what was before the piece
@@ -92,7 +65,7 @@ func alike(a, b *Terminal, thoroughly bool) bool {
 
 // TestRecordingsInBytes: how what is written is cut makes no difference.
 func TestRecordingsInBytes(t *testing.T) {
-	for name, r := range recordings(t) {
+	for name, r := range vttest.Recordings(t, "testdata") {
 		whole, bytewise := New(r.Cols, r.Rows, 100), New(r.Cols, r.Rows, 100)
 		all := strings.Join(r.Chunks, "")
 		_, _ = whole.Write([]byte(all))

@@ -11,9 +11,14 @@ import (
 // however it is set. It takes the place of what is seen there, on the main screen too
 // where the alternate one is on: who wants to keep that scrolls it away before. See the
 // package's doc for what is promised.
-func (t *Terminal) Repaint() []byte {
+func (t *Terminal) Repaint() []byte { return t.repaint(0) }
+
+// repaint is Repaint, behind at most some bytes of the scrollback.
+func (t *Terminal) repaint(scrollback int) []byte {
+	t.linked = 0
 	b := append([]byte(nil), "\x18\x1b[?1049l\x1b[?47l\x1b[r\x1b[4l\x1b[20l\x1b[?7h\x1b[?25l"+plain...)
 	b = t.appendColors(b)
+	b = t.appendScrollback(b, scrollback)
 	b = t.appendScreen(b, &t.main)
 	b = t.appendSaved(b, t.main.saved)
 	if t.Alt() {
@@ -96,10 +101,18 @@ func (t *Terminal) appendCells(b []byte, pen style, row []cell) ([]byte, style) 
 	return b, pen
 }
 
+// maxPainted is how many bytes of links a painting has at most: the same ones again and
+// again could be a thousand times what is kept. What comes behind has none.
+const maxPainted = 4 << 20
+
 // appendPen appends what makes one pen the other.
 func (t *Terminal) appendPen(b []byte, from, to style) []byte {
 	if from.link != to.link {
-		b = append(append(b, "\x1b]8;"...), t.link(to.link)...)
+		link := t.link(to.link)
+		if t.linked += len(link); t.linked > maxPainted {
+			link = t.link(0)
+		}
+		b = append(append(b, "\x1b]8;"...), link...)
 		b = append(b, "\x1b\\"...)
 	}
 	from.link = to.link
@@ -158,6 +171,9 @@ func (t *Terminal) appendCharacter(b []byte, c cursor) []byte {
 	return append(b, [...]string{"", "\x0e", "\x1bn", "\x1bo"}[c.gl]...)
 }
 
+// appendBottom appends what moves the cursor to the last line.
+func appendBottom(b []byte, rows int) []byte { return fmt.Appendf(b, "\x1b[%d;1H", rows) }
+
 // appendTabs appends what sets the tab stops.
 func (t *Terminal) appendTabs(b []byte) []byte {
 	b = append(b, "\x1b[3g"...)
@@ -165,18 +181,6 @@ func (t *Terminal) appendTabs(b []byte) []byte {
 		if set {
 			b = fmt.Appendf(b, "\x1b[%dG\x1bH", x+1)
 		}
-	}
-	return b
-}
-
-// Scrollback are the lines that left the main screen at its top, the oldest first, each
-// with its pens and a line's end: to be shown on a plain terminal before Repaint.
-func (t *Terminal) Scrollback() []byte {
-	var b []byte
-	for _, row := range t.scrollback.all() {
-		var pen style
-		b, pen = t.appendCells(b, pen, row)
-		b = append(t.appendPen(b, pen, style{}), "\r\n"...)
 	}
 	return b
 }
@@ -189,6 +193,7 @@ func (t *Terminal) Line(y, left, right int) (line []byte, width int) {
 	if y < 0 || y >= t.rows {
 		return nil, 0
 	}
+	t.linked = 0
 	row := t.on.rows[y]
 	left = max(0, left)
 	right = min(right, written(row))

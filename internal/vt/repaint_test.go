@@ -200,3 +200,73 @@ func TestRepaintRandom(t *testing.T) {
 		}
 	}
 }
+
+// checkRepaintAll: a fresh terminal has the same state and the same scrollback, as far as
+// its lines are no longer than the screen is wide.
+func checkRepaintAll(tb testing.TB, t *Terminal) {
+	tb.Helper()
+	fresh := New(t.cols, t.rows, 10_000)
+	_, _ = fresh.Write(t.RepaintAll(1 << 20))
+	if d := difference(fresh.state(), t.state()); d != "" {
+		tb.Fatalf("repainted:\n%s", d)
+	}
+	var want []byte
+	for row := range t.scrollback.all() {
+		for _, piece := range t.folded(row) {
+			want = t.appendLine(want, piece)
+		}
+	}
+	if got := fresh.Scrollback(); string(got) != string(want) {
+		tb.Fatalf("the scrollback is\n%q, want\n%q", got, want)
+	}
+}
+
+// TestRepaintAllRandom: what left the screen is above the repainted one, line by line,
+// after random programs and changes of size.
+func TestRepaintAllRandom(t *testing.T) {
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 8))
+		term := New(2+r.IntN(30), 1+r.IntN(10), 30)
+		for range 1 + r.IntN(150) {
+			_, _ = term.Write([]byte(randomPiece(r)))
+			if r.IntN(30) == 0 {
+				term.Resize(1+r.IntN(30), r.IntN(10))
+			}
+		}
+		checkRepaintAll(t, term)
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+}
+
+// TestRepaintAll: of the main screen, also while the alternate one is shown; the newest
+// lines when not all may be; nothing of it where there is none. What was on the other
+// terminal before is not in between.
+func TestRepaintAll(t *testing.T) {
+	term := New(10, 3, 100)
+	for i := range 50 {
+		_, _ = fmt.Fprintf(term, "\x1b[3%dmline %d\r\n", i%8, i)
+	}
+	_, _ = term.Write([]byte("\x1b[?1049halt\r\n1\r\n2\r\n3\r\n4"))
+	checkRepaintAll(t, term)
+	over := New(10, 3, 100)
+	_, _ = over.Write([]byte("$ run\r\nold\r\n"))
+	_, _ = over.Write([]byte("\x1b[3;1H\n\n\n")) // moved up, as a console does
+	_, _ = over.Write(term.RepaintAll(1 << 20))
+	if got, want := string(over.Scrollback()), "$ run\r\nold\r\n\r\n"+string(term.Scrollback()); got != want {
+		t.Errorf("the scrollback is\n%q, want\n%q", got, want)
+	}
+	few := New(10, 3, 100)
+	_, _ = few.Write(term.RepaintAll(60))
+	if got := string(few.Scrollback()); !strings.HasSuffix(string(term.Scrollback()), got) || strings.Count(got, "\n") != 3 {
+		t.Errorf("of 60 bytes the scrollback is %q, want the 3 newest lines", got)
+	}
+	if d := difference(few.state(), term.state()); d != "" {
+		t.Error(d)
+	}
+	none := New(10, 3, 100)
+	if got, want := string(none.RepaintAll(1<<20)), string(none.Repaint()); got != want {
+		t.Errorf("without scrollback: %q, want %q", got, want)
+	}
+}

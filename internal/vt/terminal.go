@@ -2,16 +2,13 @@ package vt
 
 import (
 	"bytes"
-	"slices"
+	"iter"
 )
 
 const (
 	// MaxCols and MaxRows bound the size of the screen.
 	MaxCols = 1000
 	MaxRows = 500
-	// maxTable bounds how many different links, and how many different characters of
-	// several code points, are kept. Later ones are shown without what makes them so.
-	maxTable = 1 << 16
 	// maxLink is the longest link that is kept, in bytes.
 	maxLink = 4 << 10
 	// maxMarks is how many bytes the combining characters of one cell may have.
@@ -42,14 +39,20 @@ type Terminal struct {
 	colors  map[int]string // dynamic colours by the number of their OSC
 	palette map[int]string
 
-	links table // of hyperlinks: parameters;URL
-	marks table // of combining characters
+	links  table // of hyperlinks: parameters;URL
+	marks  table // of combining characters
+	linked int   // bytes of links in what is being painted
 
 	widths widths
 
 	scrollback scrollback
 	answers    []byte
+	asked      []asked // for which they are, in order
+	taken      int     // bytes of Write since answers were taken
 }
+
+// asked is a question: how many bytes came up to its end, and where its answer ends.
+type asked struct{ behind, answered int }
 
 // New makes a terminal that keeps lines of scrollback. The size is clamped.
 func New(cols, rows, scrollbackLines int) *Terminal {
@@ -86,8 +89,24 @@ func (t *Terminal) reset() {
 // Answers takes what the terminal has to say to the program: answers to its questions.
 func (t *Terminal) Answers() []byte {
 	answers := t.answers
-	t.answers = nil
+	t.answers, t.asked, t.taken = nil, nil, 0
 	return answers
+}
+
+// AnswersAt is Answers, each with how many bytes had been written up to the end of its
+// question since answers were taken last.
+func (t *Terminal) AnswersAt() iter.Seq2[int, []byte] {
+	questions := t.asked
+	answers := t.Answers()
+	return func(yield func(int, []byte) bool) {
+		from := 0
+		for _, q := range questions {
+			if !yield(q.behind, answers[from:q.answered:q.answered]) {
+				return
+			}
+			from = q.answered
+		}
+	}
 }
 
 // answer queues an answer; a program that does nothing but ask can't fill memory.
@@ -170,52 +189,3 @@ func defaultTabs(tabs []bool, cols int) []bool {
 	}
 	return tabs[:cols]
 }
-
-// table gives numbers to strings, from 1; 0 is none.
-type table struct {
-	numbers map[string]uint16
-	strings []string
-}
-
-func newTable() table { return table{numbers: map[string]uint16{}, strings: []string{""}} }
-
-// number is that of s, 0 when the table is full.
-func (t *table) number(s string) uint16 {
-	if n, ok := t.numbers[s]; ok || s == "" {
-		return n
-	}
-	if len(t.strings) == maxTable {
-		return 0
-	}
-	n := uint16(len(t.strings))
-	t.strings = append(t.strings, s)
-	t.numbers[s] = n
-	return n
-}
-
-// scrollback are the newest lines that left the main screen at its top.
-type scrollback struct {
-	limit int
-	lines [][]cell // a ring when it is full
-	next  int      // the oldest line of a full ring
-}
-
-func (s *scrollback) push(row []cell) {
-	if s.limit == 0 {
-		return
-	}
-	row = row[:written(row)]
-	if len(s.lines) < s.limit {
-		s.lines = append(s.lines, slices.Clone(row))
-		return
-	}
-	s.lines[s.next] = append(s.lines[s.next][:0], row...)
-	s.next = (s.next + 1) % s.limit
-}
-
-// all are the lines, the oldest first.
-func (s *scrollback) all() [][]cell {
-	return append(slices.Clone(s.lines[s.next:]), s.lines[:s.next]...)
-}
-
-func (s *scrollback) clear() { s.lines, s.next = nil, 0 }

@@ -3,8 +3,11 @@ package vt
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/agenthost/agenthost/internal/vt/vttest"
 )
 
 // TestWrite: what sequences do, on 10 columns and 4 rows. The screen is told as its
@@ -127,6 +130,30 @@ func TestAnswersB139(t *testing.T) {
 		}
 		if got := term.Answers(); len(got) > 0 {
 			t.Errorf("%q is answered again: %q", c.in, got)
+		}
+	}
+}
+
+// TestAnswersAt: it is known behind which byte what was asked, however it comes.
+func TestAnswersAt(t *testing.T) {
+	const in = "ab\x1b[6nc\x1b[5n\x1b]11;?\ad"
+	want := []string{"6 \x1b[1;3R", "11 \x1b[0n", "18 \x1b]11;rgb:0000/0000/0000\a"}
+	for size := 1; size <= len(in); size++ {
+		term := New(10, 4, 0)
+		_, _ = term.Write([]byte("\x1b[6n"))
+		term.Answers()
+		for p := range slices.Chunk([]byte(in), size) {
+			_, _ = term.Write(p)
+		}
+		var got []string
+		for at, answer := range term.AnswersAt() {
+			got = append(got, fmt.Sprintf("%d %s", at, answer))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%d bytes at once: answered %q, want %q", size, got, want)
+		}
+		for range term.AnswersAt() {
+			t.Errorf("%d bytes at once: answered again", size)
 		}
 	}
 }
@@ -306,7 +333,7 @@ func FuzzWrite(f *testing.F) {
 	for _, p := range pieces {
 		f.Add([]byte(p), uint8(10), uint8(4), uint8(3))
 	}
-	for _, r := range recordings(f) {
+	for _, r := range vttest.Recordings(f, "testdata") {
 		all := strings.Join(r.Chunks, "")
 		f.Add([]byte(all[:min(len(all), 8000)]), uint8(r.Cols), uint8(r.Rows), uint8(100))
 	}
