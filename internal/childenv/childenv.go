@@ -66,6 +66,23 @@ func Build(r Request) ([]string, error) {
 	return vars.entries(), nil
 }
 
+// Inherited are the entries of a host's environment that Build lets through with these
+// globs, and those whose names are among reads.
+func Inherited(host, pass, reads []string) []string {
+	var through []string
+	for _, entry := range host {
+		name, _, ok := strings.Cut(entry, "=")
+		if ok && name != "" && (passes(name, pass) || slices.Contains(reads, name)) {
+			through = append(through, entry)
+		}
+	}
+	return through
+}
+
+// Surroundings reports whether a variable says merely who and where one is and how text
+// looks, so that its absence is no news.
+func Surroundings(name string) bool { return matches(name, surroundings()) }
+
 // Get returns the value of a variable in an environment, and whether it is there.
 // The last entry of a name wins, as it does for the C library's heirs.
 func Get(env []string, name string) (string, bool) {

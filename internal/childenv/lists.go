@@ -8,15 +8,23 @@ import (
 
 // allowed are the names that reach every agent. What gives access to something
 // (tokens, but SSH_AUTH_SOCK too) isn't among them: who wants it passes it.
-func allowed() []string {
+func allowed() []string { return slices.Concat(surroundings(), network()) }
+
+// network are whom to trust, and the way out.
+func network() []string {
+	return []string{
+		"SSL_CERT_*", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+	}
+}
+
+// surroundings are what every program has in some way.
+func surroundings() []string {
 	names := []string{
 		// Who and where. PWD isn't here: it is the host's directory.
 		"HOME", "USER", "LOGNAME", "SHELL", "PATH", "TMPDIR", "TMP", "TEMP", "XDG_*",
 		// How text and time look.
 		"LANG", "LANGUAGE", "LC_*", "TZ", "TERM", "COLORTERM", "NO_COLOR", "FORCE_COLOR",
-		// Whom to trust, and the way out.
-		"SSL_CERT_*", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO",
-		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 		// Says that nobody watches; tools turn their prompts off.
 		"CI",
 	}

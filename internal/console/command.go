@@ -36,6 +36,7 @@ func (c *console) suspend(ctx context.Context) error {
 		return err
 	}
 	c.tty.cooked()
+	c.t.Answers(false)
 	woken := suspend()
 	if err := c.goOn(ctx); err != nil || woken {
 		return err
@@ -48,6 +49,7 @@ func (c *console) goOn(ctx context.Context) error {
 	if err := c.tty.raw(); err != nil {
 		return errGone
 	}
+	c.t.Answers(c.plain)
 	c.cols, c.rows = c.tty.Size()
 	c.claim()
 	if !c.plain {
@@ -57,7 +59,7 @@ func (c *console) goOn(ctx context.Context) error {
 		}
 		return c.tend(ctx)
 	}
-	c.read(ctx, -1)
+	c.read(ctx, c.whole())
 	return nil
 }
 

@@ -9,16 +9,17 @@ import (
 type Terminal interface {
 	// Read waits for what the screen shows after an offset, or for another state than
 	// that of the chunk that it gave last. After -1, or what is no longer kept, it
-	// repaints. io.EOF says that the session is over. It is called again while one whose
+	// repaints; after -2 it does behind what left the screen at its top. io.EOF says that the session is over. It is called again while one whose
 	// ctx is over still ends.
 	Read(ctx context.Context, after int64, limit int) (Chunk, error)
-	// Input types, whole and in order. ErrLocked says that another one holds control, or
-	// that the connection was lost for long: what waits is not typed.
+	// Input types, whole and in order. ErrLocked says that another one holds control, a
+	// *NotTypedError why else keys do not go: what waits is not typed.
 	Input(ctx context.Context, p []byte) error
 	// Resize gives the screen the size of the person's terminal. ErrLocked as above.
 	Resize(ctx context.Context, cols, rows int) error
 	// Answers says whether what Read gives reaches a terminal, which answers what the
-	// agent asks of one. It does not wait.
+	// agent asks of one. It does not wait. When Run returns, or panics, it was told false
+	// last.
 	Answers(reaches bool)
 	// Take takes control.
 	Take(ctx context.Context) error
@@ -26,6 +27,12 @@ type Terminal interface {
 
 // ErrLocked says that another one holds control.
 var ErrLocked = errors.New("another one holds control")
+
+// NotTypedError is why keys do not go though the person holds control.
+type NotTypedError struct{ Why string }
+
+// Error implements error.
+func (e *NotTypedError) Error() string { return e.Why }
 
 // Chunk is a part of what the screen shows, and its state.
 type Chunk struct {
@@ -41,6 +48,9 @@ type Chunk struct {
 	// Held says that the person holds control; else Holder says who does, for people.
 	Held   bool
 	Holder string
+	// Epoch names the agent before the screen, empty when that is not known. What waits to
+	// be typed at one is not typed at the next.
+	Epoch string
 	// Lost says why the screen cannot be read for the moment, empty when it can. What is
 	// typed meanwhile is dropped: it was not meant for what the screen shows then.
 	Lost string
@@ -50,8 +60,8 @@ type Chunk struct {
 type Options struct {
 	// Escape is the escape key, a control character; DefaultEscape when 0.
 	Escape byte
-	// From is the first offset: 0 shows what came from the beginning on, -1 begins with
-	// a repaint, for which what is on the person's screen is moved up.
+	// From is the first offset: 0 shows what came from the beginning on, -1 and -2 begin
+	// with a repaint, for which what is on the person's screen is moved up.
 	From int64
 	// Alone says that nobody keeps the session when the console leaves: it cannot be
 	// left, only ended.

@@ -23,7 +23,10 @@
 //     the escape key works. What was typed before more than MaxTyped bytes were taken
 //     waits in the terminal.
 //   - Nothing is typed while another one holds control, also not what was typed just
-//     before it was taken: a Terminal refuses it.
+//     before it was taken: a Terminal refuses it. Nor goes what waits for an agent to the
+//     one that takes its place. Why keys that the person may type do not go is told.
+//   - What the agent asks of a terminal is left to the person's only while bytes pass to
+//     it: not when it is mirrored, stopped, or left.
 //   - When Run returns none of its goroutines is left, if the terminal can be polled, as
 //     Open's can.
 //

@@ -36,8 +36,11 @@ type agent struct {
 	lost       string
 	over       error
 	typed      []byte
+	refuses    error // of Input
 	takes      error
 	answers    bool
+	told       []bool  // what answers was, one after the other
+	resets     []int64 // the offsets that were answered with one
 	sizes      int
 	stuck      chan struct{} // Input waits for it, nil for not
 	panics     bool
@@ -87,6 +90,9 @@ func (a *agent) Read(ctx context.Context, after int64, limit int) (Chunk, error)
 		news := len(c.Data) > 0 || c.Reset || state != a.seen
 		if news && ctx.Err() == nil {
 			a.seen = state
+			if c.Reset {
+				a.resets = append(a.resets, after)
+			}
 		}
 		a.mu.Unlock()
 		switch {
@@ -118,7 +124,9 @@ func (a *agent) Input(ctx context.Context, p []byte) error {
 	err := ErrLocked
 	a.do(func() {
 		a.state--
-		if a.held {
+		if a.refuses != nil {
+			err = a.refuses
+		} else if a.held {
 			a.typed, err = append(a.typed, p...), nil
 		}
 	})
@@ -141,7 +149,9 @@ func (a *agent) Resize(_ context.Context, cols, rows int) error {
 	return err
 }
 
-func (a *agent) Answers(reaches bool) { a.do(func() { a.state--; a.answers = reaches }) }
+func (a *agent) Answers(reaches bool) {
+	a.do(func() { a.state--; a.answers = reaches; a.told = append(a.told, reaches) })
+}
 
 func (a *agent) Take(context.Context) error {
 	a.mu.Lock()

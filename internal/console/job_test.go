@@ -63,7 +63,13 @@ func child(play string) int {
 		}
 	}()
 	end, err := Run(ctx, a, tty, Options{})
-	fmt.Printf("ended %d %v\n", end, err)
+	left := 0
+	for _, answers := range a.told {
+		if !answers {
+			left++
+		}
+	}
+	fmt.Printf("ended %d %v, left %d\n", end, err, left)
 	return 0
 }
 
@@ -152,7 +158,7 @@ func TestStopAndGoOn(t *testing.T) {
 		p.sees("raw again", func(string) bool { return p.termios() == before })
 	}
 	p.press("\x1dd")
-	p.seesText("ended 2 <nil>")
+	p.seesText("ended 2 <nil>, left 4") // stopped three times, and at the end
 	p.seesText("exited")
 	p.inOrder()
 }

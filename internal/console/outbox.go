@@ -55,10 +55,11 @@ func (o *outbox) put(f func()) {
 func (o *outbox) resize(cols, rows int) { o.put(func() { o.cols, o.rows = cols, rows }) }
 func (o *outbox) take()                 { o.put(func() { o.taking = true }) }
 
-// drop forgets what waits to be typed.
-func (o *outbox) drop() {
-	o.put(func() { o.typed = nil })
+// drop forgets what waits to be typed, and reports whether something did.
+func (o *outbox) drop() (dropped bool) {
+	o.put(func() { dropped, o.typed = len(o.typed) > 0, nil })
 	signalTo(o.room)
+	return dropped
 }
 
 // add adds what was typed, and waits while there is too much.
@@ -115,10 +116,7 @@ func (o *outbox) run(ctx context.Context) {
 func (o *outbox) send(ctx context.Context, taking bool, cols, rows int, typed []byte) {
 	if taking {
 		if err := o.c.t.Take(ctx); err != nil && ctx.Err() == nil {
-			select {
-			case o.c.told <- "control could not be taken: " + err.Error():
-			case <-ctx.Done():
-			}
+			o.tell(ctx, "control could not be taken: "+err.Error())
 		}
 	}
 	if cols > 0 {
@@ -129,13 +127,25 @@ func (o *outbox) send(ctx context.Context, taking bool, cols, rows int, typed []
 	}
 }
 
-// check drops what waits when another one holds control, and ends the console when the
-// other side is gone.
+// tell lets the loop show a hint.
+func (o *outbox) tell(ctx context.Context, hint string) {
+	select {
+	case o.c.told <- hint:
+	case <-ctx.Done():
+	}
+}
+
+// check drops what waits when another one holds control or keys do not go else, and ends
+// the console when the other side is gone.
 func (o *outbox) check(ctx context.Context, err error) {
+	var why *NotTypedError
 	switch {
 	case err == nil || ctx.Err() != nil:
-	case errors.Is(err, ErrLocked):
+	case errors.Is(err, ErrLocked): // the line at the bottom says so
 		o.drop()
+	case errors.As(err, &why):
+		o.drop()
+		o.tell(ctx, "keys do not go: "+why.Why)
 	default:
 		select {
 		case o.c.faults <- fault{err: err}:

@@ -63,6 +63,7 @@ type console struct {
 	plain, passed bool
 	cols, rows    int // of the terminal
 	last          Chunk
+	epoch         string // of the agent that is seen, empty for not known yet
 	// asked is when the screen was asked to take the terminal's size and did not yet;
 	// late says that its repaint is due when it does.
 	asked     time.Time
@@ -116,6 +117,7 @@ func Run(ctx context.Context, t Terminal, tty *TTY, o Options) (end End, err err
 	c.spawn(keys, func() { c.keyboard(ctx) })
 	c.spawn(sends, func() { c.out.run(ctx) })
 	defer func() {
+		c.t.Answers(false) // whoever comes next says so itself, and the host answers until then
 		if end == Detached {
 			c.out.flush(flushTime)
 		}
@@ -224,6 +226,7 @@ func (c *console) got(ctx context.Context, r outcome) (End, error) {
 	case r.err != nil:
 		return 0, r.err
 	}
+	c.meet(r.chunk.Epoch)
 	had := c.last.Held
 	c.last = r.chunk
 	c.last.Data = nil
@@ -248,7 +251,7 @@ func (c *console) got(ctx context.Context, r outcome) (End, error) {
 	switch {
 	case c.plain && fits && c.late:
 		c.late = false
-		c.read(ctx, -1)
+		c.read(ctx, c.whole())
 		return 0, nil
 	case c.plain && r.chunk.Reset && !fits && !c.asked.IsZero():
 		c.late = true // a repaint for another size would be in the way
@@ -259,6 +262,20 @@ func (c *console) got(ctx context.Context, r outcome) (End, error) {
 	}
 	c.read(ctx, r.chunk.At)
 	return 0, nil
+}
+
+// meet notes which agent is before the screen. What waits was meant for the one before.
+func (c *console) meet(epoch string) {
+	if epoch == "" || epoch == c.epoch {
+		return
+	}
+	if c.epoch != "" && c.out.drop() {
+		select {
+		case c.told <- "the agent was started again: what was typed for the one before is dropped":
+		default: // it has enough to tell
+		}
+	}
+	c.epoch = epoch
 }
 
 // claim asks for the terminal's size.
@@ -297,8 +314,17 @@ func (c *console) change(ctx context.Context) error {
 	if err := c.write(b); err != nil {
 		return err
 	}
-	c.read(ctx, -1)
+	c.read(ctx, c.whole())
 	return c.tend(ctx)
+}
+
+// whole is the offset for all of the screen. What left it before is wanted once, where it
+// stays: not in the mirror.
+func (c *console) whole() int64 {
+	if c.plain && !c.passed && c.opts.From < 0 {
+		return c.opts.From
+	}
+	return -1
 }
 
 // show gives a chunk to what shows it.
@@ -315,7 +341,7 @@ func (c *console) show(r Chunk) error {
 	var b []byte
 	if r.Reset {
 		b = c.modes.restore()
-		if !c.passed && c.opts.From < 0 {
+		if !c.passed {
 			// What the person had on the screen goes up, where it can be scrolled to.
 			b = fmt.Appendf(b, "\x1b[%d;1H%s", c.rows, strings.Repeat("\n", c.rows))
 		}

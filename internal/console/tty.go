@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/agenthost/agenthost/internal/nonblock"
 )
 
 // TTY is the terminal of a person.
 type TTY struct {
 	in, out *os.File
-	own     bool // Close closes it
+	own     bool // Close closes it; it does not block
 	saved   *term.State
 }
 
@@ -98,9 +100,13 @@ const patience = 100 * time.Millisecond
 // write writes p, until over says that it is not worth it any more. A terminal without
 // deadlines blocks.
 func (t *TTY) write(p []byte, over func() bool) error {
+	put := (*os.File).Write
+	if t.own {
+		put = nonblock.Write
+	}
 	for len(p) > 0 {
 		bounded := t.out.SetWriteDeadline(time.Now().Add(patience)) == nil
-		n, err := t.out.Write(p)
+		n, err := put(t.out, p)
 		p = p[n:]
 		switch {
 		case errors.Is(err, os.ErrDeadlineExceeded) && bounded:

@@ -57,13 +57,14 @@ const drainLimit = 2 << 20
 // can't keep the stream open.
 type stream struct {
 	file     *os.File
+	read     func(*os.File, []byte) (int, error)
 	tee      io.Writer     // gets a copy of what is read, unless nil
 	draining chan struct{} // closed when the child is gone
 	left     int           // bytes still read after that; only Read uses it
 }
 
 func newStream(file *os.File, tee io.Writer) *stream {
-	return &stream{file: file, tee: tee, draining: make(chan struct{}), left: drainLimit}
+	return &stream{file: file, read: (*os.File).Read, tee: tee, draining: make(chan struct{}), left: drainLimit}
 }
 
 // drain tells the reader that the child is gone. It is called once.
@@ -97,7 +98,7 @@ func (s *stream) wait(p []byte) (n int, woken bool) {
 		return 0, true
 	default:
 	}
-	n, err := s.file.Read(p)
+	n, err := s.read(s.file, p)
 	return n, n == 0 && wokenBy(err)
 }
 

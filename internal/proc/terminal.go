@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/nonblock"
 )
 
 const (
@@ -54,10 +56,12 @@ type Terminal struct {
 
 // newTerminal takes both sides of a PTY over.
 func newTerminal(master, line *os.File, queued int64) *Terminal {
-	return &Terminal{
+	t := &Terminal{
 		file: master, line: line,
 		stream: newStream(master, nil), input: newInput(queued), ended: make(chan struct{}),
 	}
+	t.stream.read = nonblock.Read
+	return t
 }
 
 // Read reads what the child writes; it blocks until there is something. The only
