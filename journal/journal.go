@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/filelock"
 )
 
 // Position is the index of a line over all segments. 0 is the first and a valid
@@ -65,7 +66,7 @@ func (o Options) withDefaults() Options {
 type Journal struct {
 	dir  string
 	opts Options
-	lock *os.File
+	lock *filelock.Lock
 
 	// flushing is held during a sync, so that concurrent ones share it. It is
 	// taken before mu.
@@ -227,7 +228,7 @@ func (j *Journal) Close() error {
 	if err := j.active.Close(); err != nil {
 		_ = j.fail("close", err)
 	}
-	unlock(j.lock)
+	j.lock.Unlock()
 	j.changed()
 	return j.failed
 }

@@ -522,3 +522,54 @@ func TestIntervalSync(t *testing.T) {
 		}
 	})
 }
+
+// A journal and its readers tell the same extent, which moves with whatever is appended,
+// trimmed or cut off.
+func TestExtent(t *testing.T) {
+	dir := t.TempDir()
+	r, err := journal.OpenReader(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[journal.Extent]string{}
+	is := func(what string, want journal.Extent) {
+		t.Helper()
+		got, err := r.Extent()
+		if err != nil || got != want {
+			t.Errorf("%s: Extent = %+v, %v; the journal says %+v", what, got, err, want)
+		}
+		if before, known := seen[got]; known {
+			t.Errorf("%s has the extent of %s", what, before)
+		}
+		seen[got] = what
+	}
+	if got, err := r.Extent(); err != nil || got != (journal.Extent{}) {
+		t.Errorf("without segments Extent = %+v, %v", got, err)
+	}
+	j := open(t, dir, journal.Options{SegmentBytes: 200})
+	is("empty", j.Extent())
+	for n := range 6 {
+		add(t, j, n, n+1)
+		is(fmt.Sprintf("%d envelopes", n+1), j.Extent())
+	}
+	if _, err := j.Trim(3); err != nil {
+		t.Fatal(err)
+	}
+	is("trimmed", j.Extent())
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	end := j.Extent()
+	names := files(t, dir)
+	last := ""
+	for _, name := range names {
+		if strings.HasSuffix(name, ".ndjson") {
+			last = max(last, name)
+		}
+	}
+	if err := os.Truncate(filepath.Join(dir, last), end.Bytes-1); err != nil {
+		t.Fatal(err)
+	}
+	end.Bytes--
+	is("cut off", end)
+}

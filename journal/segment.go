@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/filelock"
 )
 
 // segment is one file of a journal.
@@ -69,13 +71,16 @@ func Open(dir string, opts Options) (_ *Journal, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	lock, err := lockFile(filepath.Join(dir, lockName))
+	lock, err := filelock.Try(filepath.Join(dir, lockName))
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, lockName), ErrLocked)
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			unlock(lock)
+			lock.Unlock()
 		}
 	}()
 	j := &Journal{dir: dir, opts: opts.withDefaults(), lock: lock}
