@@ -57,6 +57,7 @@ func (m *Mediator) auditDecision(o *open, a Answer) error {
 		Decision: a.Decision, By: a.By, Grant: a.Grant, Edited: a.Args != nil, Envelope: o.envelope,
 		WaitedMS: max(0, now.Sub(o.ask.Opened).Milliseconds()),
 	}
+	r.About = make([]string, 0, min(maxAbout, len(o.ask.Verdict.Parts)))
 	for _, p := range o.ask.Verdict.Parts {
 		if len(r.About) == maxAbout {
 			break

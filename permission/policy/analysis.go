@@ -248,6 +248,7 @@ func (a *Analysis) commands() {
 		s := a.scripts.Read(text)
 		if a.script == nil {
 			a.script = s
+			a.items = make([]item, 0, len(s.Commands)+len(s.Redirects))
 		}
 		if s.Opaque != "" && a.unclear == "" {
 			a.unclear = s.Opaque

@@ -49,7 +49,8 @@ func readArgs(raw jsontext.Value, cl class) (args, error) {
 	}
 	// Duplicate names and broken UTF-8 are errors: which of two values the agent
 	// takes is not known.
-	d := jsontext.NewDecoder(bytes.NewReader(raw))
+	// A bytes.Buffer is read in place, any other reader copied.
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
 	if d.PeekKind() != '{' {
 		return a, fmt.Errorf("%w: want an object", errArgs)
 	}

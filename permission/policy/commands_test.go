@@ -95,6 +95,37 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// What is a megabyte long is judged like what is short, wherever in it stands what no
+// rule allows. What has more commands, or may have, than are read is asked about.
+func TestLongCommands(t *testing.T) {
+	p := load(t, "testdata/commands.yaml")
+	const size = 1 << 20
+	long := strings.Repeat("x", size)
+	for name, c := range map[string]struct {
+		command string
+		want    Verdict
+	}{
+		"an argument":               {"echo " + long, Allow},
+		"a comment":                 {"git status # " + long, Allow},
+		"a comment, then a command": {"git status # " + long + "\nrm x", Ask},
+		"a quoted text":             {"echo '" + strings.Repeat("; rm x\n", size/8) + "'", Ask},
+		"a here-document":           {"wc -l <<'E'\n" + strings.Repeat("rm x\n", size/5) + "E\nls", Ask},
+		"the first of many":         {"rm x; " + strings.Repeat("ls;", size/3), Ask},
+		"the last of many":          {strings.Repeat("ls\n", size/3) + "rm x", Ask},
+		"an option":                 {"git diff " + strings.Repeat(long[:99]+" ", size/100) + "--output=x", Ask},
+		"a program":                 {long + " status", Ask},
+		"a deny":                    {"echo " + long + "; rm -rf /etc", Deny},
+		"a deny in too many":        {strings.Repeat("ls;", size/3) + "rm -rf /etc", Ask},
+		"no end of a quotation":     {"echo '" + long, Ask},
+		"deep":                      {strings.Repeat("(", size/2) + "ls" + strings.Repeat(")", size/2), Ask},
+		"NUL":                       {"git status " + strings.Repeat("\x00", size), Ask},
+	} {
+		if got := p.Judge(p.Analyse(command(t, c.command)), contract.ModeDefault); got.Verdict != c.want {
+			t.Errorf("%s: Judge = %s, want %s\n%.400s", name, got.Verdict, c.want, text(got))
+		}
+	}
+}
+
 func text(e Explanation) string {
 	var b strings.Builder
 	if err := e.WriteText(&b); err != nil {

@@ -107,8 +107,9 @@ func (p *Policy) fileRuleOne(kind Verdict, c *shell.Command, a *Analysis) (*Rule
 	var rule *Rule
 	how := no
 	for _, x := range usesBy(program, u, c) {
-		for _, it := range a.operandItems(x.word, x.tools) {
-			r := p.thingRule(kind, &it, a)
+		items := a.operandItems(x.word, x.tools)
+		for i := range items {
+			r := p.thingRule(kind, &items[i], a)
 			switch {
 			case r == nil:
 			case x.sure:
@@ -240,11 +241,12 @@ func (p *Policy) mayUse(kind Verdict, c *shell.Command, a *Analysis, tools []str
 		}
 	}
 	for _, w := range words {
-		for _, it := range a.operandItems(w, tools) {
-			if r := p.thingRule(kind, &it, a); r != nil {
+		items := a.operandItems(w, tools)
+		for i := range items {
+			if r := p.thingRule(kind, &items[i], a); r != nil {
 				return r, maybe
 			}
-			if r := p.meets(kind, &it, w, a); r != nil {
+			if r := p.meets(kind, &items[i], w, a); r != nil {
 				return r, maybe
 			}
 		}
@@ -372,7 +374,7 @@ func changesInPlace(c *shell.Command) bool {
 // operandItems are the uses that an operand may be, in every directory the script
 // may be in.
 func (a *Analysis) operandItems(w shell.Word, tools []string) []item {
-	var out []item
+	out := make([]item, 0, len(tools))
 	if slices.Contains(tools, "web-fetch") && strings.ContainsAny(w.Text, ".:") {
 		addr := parseAddress(w.Text)
 		out = append(out, item{tool: "web-fetch", address: &addr})

@@ -12,7 +12,7 @@ import (
 // then the mode, then allow and ask rules. Verdict Ask with Stage ByRule means
 // that a rule demands a person; with ByDefault grants may answer.
 func (p *Policy) Judge(a *Analysis, mode contract.PermissionMode) Explanation {
-	e := Explanation{Verdict: Allow, Stage: ByDefault, Parts: []Part{}}
+	e := Explanation{Verdict: Allow, Stage: ByDefault, Parts: make([]Part, 0, len(a.items))}
 	judged := make([]judgement, 0, len(a.items))
 	for i := range a.items {
 		j := p.judgeItem(&a.items[i], a)

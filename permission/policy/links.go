@@ -31,6 +31,9 @@ func (l *links) read(path string) (target string, gone bool) {
 		}
 	}
 	target, gone = readlink(path)
+	if l.known == nil {
+		l.known = make([]link, 0, 4)
+	}
 	if len(l.known) < maxKnownLinks {
 		l.known = append(l.known, link{path, target, gone})
 	}

@@ -3,6 +3,7 @@ package policy
 import (
 	"os"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -59,7 +60,9 @@ func (p *place) widen() {
 		p.wide = addNew(p.wide, fold(s))
 	}
 	for _, s := range p.real {
-		p.wide = addNew(p.wide, fold(s))
+		if !slices.Contains(p.lexical, s) {
+			p.wide = addNew(p.wide, fold(s))
+		}
 	}
 }
 
@@ -170,7 +173,7 @@ func (e Env) resolve(abs string) (string, string) {
 			done, exists = up(done, root), true
 			continue
 		}
-		next := join(done, seg)
+		next := joinAs(abs, done, seg)
 		if !exists {
 			done = next
 			continue
@@ -236,6 +239,19 @@ func join(dir, seg string) string {
 		return dir + seg
 	}
 	return dir + "/" + seg
+}
+
+// joinAs is join; where abs begins with it, it takes no memory of its own.
+func joinAs(abs, dir, seg string) string {
+	n := len(dir)
+	if n > 0 && dir[n-1] == '/' {
+		n--
+	}
+	end := n + 1 + len(seg)
+	if end <= len(abs) && abs[n] == '/' && abs[n+1:end] == seg && abs[:n] == dir[:n] {
+		return abs[:end]
+	}
+	return join(dir, seg)
 }
 
 func addNew(list []string, s string) []string {

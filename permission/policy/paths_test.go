@@ -338,3 +338,16 @@ func TestOddWindowsPaths(t *testing.T) {
 		}
 	}
 }
+
+// joinAs gives what join gives, whatever the path is that it is taken from.
+func TestJoinAs(t *testing.T) {
+	for _, abs := range []string{"", "/", "/a", "/a/b", "/a/bc", "/a//b", "a/b", "C:/a/b", "/ab/c"} {
+		for _, dir := range []string{"", "/", "/a", "/a/", "/a/b", "a", "C:/", "C:/a"} {
+			for _, seg := range []string{"a", "b", "c", "bc"} {
+				if got, want := joinAs(abs, dir, seg), join(dir, seg); got != want {
+					t.Errorf("joinAs(%q, %q, %q): %q, want %q", abs, dir, seg, got, want)
+				}
+			}
+		}
+	}
+}

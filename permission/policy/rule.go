@@ -20,6 +20,8 @@ type Rule struct {
 	cwd      *pathPattern
 	subagent *bool
 
+	// name is the rule as String gives it.
+	name     string
 	tool     string
 	any      bool // no patterns, or *: every use, whatever it is about
 	commands []commandPattern
@@ -29,7 +31,7 @@ type Rule struct {
 }
 
 // String is the rule as explanations name it.
-func (r *Rule) String() string { return string(r.Kind) + ": " + r.Text }
+func (r *Rule) String() string { return r.name }
 
 // class is what the uses of a tool are about.
 type class int
@@ -67,7 +69,7 @@ func parseRule(kind Verdict, text string, env Env) (*Rule, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rule{Kind: kind, Text: text, tool: tool}
+	r := &Rule{Kind: kind, Text: text, name: string(kind) + ": " + text, tool: tool}
 	if server, ok := strings.CutPrefix(tool, "mcp/"); ok {
 		if hasList {
 			return nil, fmt.Errorf("want mcp(%s) or a tool without a list, got %q", server, text)

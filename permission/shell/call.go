@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -13,6 +14,7 @@ func (r *reader) call(c *syntax.CallExpr, redirs []*syntax.Redirect) {
 		r.assign(cmd, a)
 	}
 	expanded := false
+	cmd.Words = slices.Grow(cmd.Words, len(c.Args))
 	for _, w := range c.Args {
 		cmd.Words = append(cmd.Words, r.word(w))
 		expanded = expanded || hasBraces(w)
