@@ -121,6 +121,53 @@ func TestTerminalHostAnew(t *testing.T) {
 	}
 }
 
+// Of keys that were typed before the host was killed, and of which it did not say so, nobody
+// knows: they are not typed again, be they an attachment's first ones or not, and the next
+// ones are.
+func TestTerminalHostKilled(t *testing.T) {
+	for _, before := range []string{"", "before "} {
+		host, _, addr := server(t, nil)
+		holding(host)
+		term := dial(t, "ws://"+addr).Terminal("abcdefgh")
+		if err := term.Input(t.Context(), []byte(before)); err != nil {
+			t.Fatal(err)
+		}
+		host.Crash("abcdefgh")
+		if err := term.Input(t.Context(), []byte("once ")); !errors.Is(err, client.ErrMaybeTyped) {
+			t.Errorf("Input while the host is killed = %v, want ErrMaybeTyped", err)
+		}
+		if err := term.Input(t.Context(), []byte("next")); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := host.Typed("abcdefgh"), before+"once next"; got != want {
+			t.Errorf("typed %q, want %q", got, want)
+		}
+	}
+}
+
+// What a person types is meant for the agent whose screen was seen: nothing of it goes to the
+// next one, as whose dialog it would answer.
+func TestTerminalAgentAnew(t *testing.T) {
+	host, _, addr := server(t, nil)
+	holding(host)
+	term := dial(t, "ws://"+addr).Terminal("abcdefgh")
+	read := func() {
+		t.Helper()
+		if _, err := term.Read(t.Context(), client.TerminalRead{After: -1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read()
+	host.Restart("abcdefgh")
+	if err := term.Input(t.Context(), []byte("y\r")); !errors.Is(err, client.ErrNotTyped) {
+		t.Errorf("Input for the agent before = %v, want ErrNotTyped", err)
+	}
+	read()
+	if err := term.Input(t.Context(), []byte("hello")); err != nil || host.Typed("abcdefgh") != "hello" {
+		t.Errorf("Input for the agent that is seen = %v, typed %q", err, host.Typed("abcdefgh"))
+	}
+}
+
 // What was typed while the connection is lost for longer than a moment is not typed when it
 // comes back: another dialog may be open.
 func TestTerminalLost(t *testing.T) {

@@ -644,9 +644,18 @@ export namespace wire {
     position: number;
     envelopes: (contract.Envelope | null)[];
   }
+  /** Environment is what an agent's environment is made of, in place of what the host that starts it has. Values may be secrets: it is taken over the daemon's own socket alone, it is kept in the daemon's memory alone, and nothing that the wire tells has it. As text it is its names. */
+  export interface Environment {
+    /** Inherit takes the place of the host's own environment. What of that reaches an agent its adapter says, here as there. */
+    inherit?: Variable[];
+    /** Pass are globs of variables of Inherit that reach it, too. */
+    pass?: string[];
+    /** Set is set in what reaches it. */
+    set?: Variable[];
+  }
   /** Error is the error of a call: on the wire the error of a JSON-RPC answer whose data has Code, over HTTP a body of the same shape. */
   export interface Error {
-    code: "invalid" | "unauthorized" | "forbidden" | "not_found" | "ambiguous" | "conflict" | "stale" | "resolved" | "unsupported" | "busy" | "over" | "gap" | "control" | "host_offline" | "unknown_outcome" | "timeout" | "too_large" | "rate_limited" | "agent" | "unknown_method" | "bad_type" | "internal";
+    code: "invalid" | "unauthorized" | "forbidden" | "not_found" | "ambiguous" | "conflict" | "stale" | "resolved" | "unsupported" | "busy" | "over" | "gap" | "epoch" | "control" | "host_offline" | "unknown_outcome" | "timeout" | "too_large" | "rate_limited" | "agent" | "unknown_method" | "bad_type" | "internal";
     message: string;
     /** Data depends on Code; null for none. */
     data?: unknown;
@@ -923,6 +932,8 @@ export namespace wire {
     /** Term and ColorTerm are TERM and COLORTERM of the terminal that shows the screen from the start. */
     term?: string;
     colorTerm?: string;
+    /** Env is the environment that the agent is started from, until the daemon ends. It is taken over the daemon's own socket only (CodeForbidden else). With the ID of a session that exists it holds from the next start on. */
+    env?: Environment;
   }
   /** StopParams end a session's agent; the session can be gone on with. */
   export interface StopParams {
@@ -966,15 +977,19 @@ export namespace wire {
     /** Held says that the caller holds control and may type, Holder who does. */
     held?: boolean;
     holder?: Control;
+    /** Epoch names the agent before the screen, for as long as the host knows what was typed at it; only its equality means something. It is that of TerminalInputParams. */
+    epoch?: string;
     /** State stands for all of the above but At, Data and Reset; only its equality means something. */
     state: string;
   }
   /** TerminalInputParams type at the keyboard of a session. The caller must hold control, else it is CodeControl; on another machine than the host's it needs ScopeAdmin as well, else it is CodeForbidden. */
   export interface TerminalInputParams {
     session: string;
-    /** Attachment and Offset make it safe to repeat: Offset is how many bytes the caller has typed under this attachment before Data. What was typed already is not typed again. An Offset beyond what is known, as after a restart of the host, is CodeGap: the caller goes on under a new attachment, from 0. */
+    /** Attachment, Offset and Epoch make it safe to repeat: Offset is how many bytes the caller has typed under this attachment before Data. What was typed already is not typed again. An Offset beyond what is known is CodeGap: the caller goes on under a new attachment, from 0. */
     attachment: string;
     offset: number;
+    /** Epoch is that of the screen that Data is meant for, of TerminalChunk or, for who reads none, of the answer to a call without Data. When another agent is before the screen by now, or the host was started again and does not know what was typed, it is CodeEpoch with the one of now, and Data is not typed. Empty is whichever there is: such a call must not be repeated. */
+    epoch?: string;
     /** Data are the bytes as a terminal sends them. */
     data: string;
   }
@@ -982,13 +997,15 @@ export namespace wire {
   export interface TerminalInputResult {
     /** Next is the offset behind what was typed. */
     next: number;
+    /** Epoch is that of now. */
+    epoch?: string;
   }
   /** TerminalReadParams ask for what the screen of a session shows. The answer comes when there is something after After, when the state is another than State, or after WaitMS. */
   export interface TerminalReadParams {
     session: string;
-    /** Attachment is a name of the caller's for its place before the screen, of at most 64 bytes: a later call under the same one ends the earlier's wait. */
+    /** Attachment is a name of the caller's for its place before the screen, of at most 64 bytes: a later call under the same one ends the earlier's wait. Without one a call ends no other, and Console does not count. */
     attachment?: string;
-    /** After is At of the last answer; 0 is before all that the present agent wrote. -1, and what is no longer kept, is answered with a repaint. */
+    /** After is At of the last answer; 0 is before all that the present agent wrote. -1, and what is no longer kept, is answered with a repaint; -2 with one behind the newest lines that left the screen at its top, for who begins to look. */
     after: number;
     /** Max is the most bytes wanted; 0 is TerminalReadBytes. */
     max?: number;
@@ -1056,6 +1073,11 @@ export namespace wire {
     /** Ref is the name of the file in a host's stream. Only hosts give one. */
     ref?: string;
   }
+  /** Variable is a variable of an environment. */
+  export interface Variable {
+    name: string;
+    value: string;
+  }
   /** Welcome answers a Hello. For a host it is the acknowledged registration: commands may come from now on. */
   export interface Welcome {
     /** Protocol is the version chosen. */
@@ -1071,7 +1093,7 @@ export namespace wire {
   /** The version, as the WebSocket's subprotocol and in hello. */
   export type Protocol = "agenthost.v1";
   /** What kind of error a call got. */
-  export type ErrorCode = "invalid" | "unauthorized" | "forbidden" | "not_found" | "ambiguous" | "conflict" | "stale" | "resolved" | "unsupported" | "busy" | "over" | "gap" | "control" | "host_offline" | "unknown_outcome" | "timeout" | "too_large" | "rate_limited" | "agent" | "unknown_method" | "bad_type" | "internal";
+  export type ErrorCode = "invalid" | "unauthorized" | "forbidden" | "not_found" | "ambiguous" | "conflict" | "stale" | "resolved" | "unsupported" | "busy" | "over" | "gap" | "epoch" | "control" | "host_offline" | "unknown_outcome" | "timeout" | "too_large" | "rate_limited" | "agent" | "unknown_method" | "bad_type" | "internal";
   /** What a viewer may call: params and result. */
   export interface Methods {
     "viewer.hello": { params: Hello; result: Welcome };

@@ -22,13 +22,18 @@ const (
 	viewMessage = 256 << 10
 	// metadataCost is what one session's metadata count for in a stream.
 	metadataCost = 4 << 10
+	// smallBytes is what a body, and the pieces that a connection has sent, hold without
+	// being counted: what is short, as an answer or an abort, must come through when
+	// streams that lag have filled the token or the tenant to the brim.
+	smallBytes = 64 << 10
 	// copies is how often something is in memory while it is sent: as it was read,
 	// and as a message.
 	copies = 2
 )
 
 // budget counts the memory that viewers make the process hold: what is read for them
-// and not yet taken by them. It is counted for a stream, within its connection, within
+// and not yet taken by them, and what they send that is long (smallBytes) until it is
+// done with. It is counted for a stream, within its connection, within
 // its token, within its tenant, each of which has a bound. A tenant is a Backend.
 //
 // What is read of a stream waits for room, so that a reader who takes nothing is held
@@ -267,6 +272,19 @@ func (v *viewer) holdAnswer(method string, n int) (release func(), err error) {
 	if m, _ := wire.MethodOf(method); m.Scope != wire.ScopeView || n < viewerQueue/8 {
 		return func() {}, nil // small; and what was done must not be said to be refused
 	}
+	if err := v.mem.try(copies * n); err != nil {
+		return nil, err
+	}
+	return func() { v.mem.give(copies * n) }, nil
+}
+
+// holdMessage counts a piece of a long message in until the message was handled.
+func (v *viewer) holdMessage(n int) (release func(), err error) {
+	size := int64(n)
+	if v.small.Add(size) <= smallBytes {
+		return func() { v.small.Add(-size) }, nil
+	}
+	v.small.Add(-size)
 	if err := v.mem.try(copies * n); err != nil {
 		return nil, err
 	}

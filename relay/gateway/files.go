@@ -6,7 +6,6 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/agenthost/agenthost/relay/wire"
 )
@@ -48,7 +47,9 @@ func (g *Gateway) createFile(w http.ResponseWriter, r *http.Request, p Principal
 	if err != nil {
 		return err
 	}
-	raw, err := g.body(w, r)
+	mem := g.budget.connection(p)
+	defer mem.close()
+	raw, err := g.body(w, r, mem)
 	if err != nil {
 		return err
 	}
@@ -80,6 +81,24 @@ func (g *Gateway) statFile(w http.ResponseWriter, r *http.Request, p Principal) 
 	return nil
 }
 
+// transferCost is what a file counts for while it comes or goes.
+const transferCost = 512 << 10
+
+// transfer counts in a file that comes or goes, which may take its time, as a connection.
+func (g *Gateway) transfer(p Principal) (leave func(), err error) {
+	left, err := g.limit.connect(p.Caller)
+	if err != nil {
+		return nil, err
+	}
+	mem := g.budget.connection(p)
+	if err := mem.keep(transferCost); err != nil {
+		mem.close()
+		left()
+		return nil, err
+	}
+	return func() { mem.close(); left() }, nil
+}
+
 // appendFile takes a piece. It may be cut off: what came stays, and HEAD tells how
 // much that is.
 func (g *Gateway) appendFile(w http.ResponseWriter, r *http.Request, p Principal) error {
@@ -94,7 +113,12 @@ func (g *Gateway) appendFile(w http.ResponseWriter, r *http.Request, p Principal
 	if err != nil || offset < 0 {
 		return wire.Errorf(wire.CodeInvalid, "Upload-Offset: want how much of the file is there already, got %q", clip(r.Header.Get("Upload-Offset")))
 	}
-	u, err := store.Append(r.Context(), ref, offset, &paced{r: r.Body, rc: http.NewResponseController(w), patience: g.opts.Limits.Write})
+	leave, err := g.transfer(p)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	u, err := store.Append(r.Context(), ref, offset, Paced(w, r.Body, g.opts.Limits.Write))
 	if err != nil {
 		return err
 	}
@@ -103,24 +127,17 @@ func (g *Gateway) appendFile(w http.ResponseWriter, r *http.Request, p Principal
 	return nil
 }
 
-// paced is a body that may be slow but must move.
-type paced struct {
-	r        io.Reader
-	rc       *http.ResponseController
-	patience time.Duration
-}
-
-func (p *paced) Read(b []byte) (int, error) {
-	_ = p.rc.SetReadDeadline(time.Now().Add(p.patience)) // not every server has deadlines
-	return p.r.Read(b)
-}
-
 // readFile sends a file so that no browser runs it: it came from somebody.
 func (g *Gateway) readFile(w http.ResponseWriter, r *http.Request, p Principal) error {
 	store, ref, err := fileOf(r, p)
 	if err != nil {
 		return err
 	}
+	leave, err := g.transfer(p)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	body, u, err := store.Open(r.Context(), ref)
 	if err != nil {
 		return err
@@ -135,7 +152,7 @@ func (g *Gateway) readFile(w http.ResponseWriter, r *http.Request, p Principal) 
 	} else {
 		h.Set("Content-Disposition", "attachment")
 	}
-	out := &patient{w: w, rc: http.NewResponseController(w), patience: g.opts.Limits.Write}
+	out := newPatient(w, g.opts.Limits.Write)
 	if _, err := io.Copy(out, body); err != nil && !errors.Is(err, r.Context().Err()) {
 		g.opts.Log.Debug("file broke off", "ref", ref, "err", err)
 	}

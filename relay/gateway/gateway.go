@@ -49,7 +49,7 @@ func New(opts Options) *Gateway {
 // Server is an http.Server for h, with bounds on what strangers may hold open.
 func Server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: timed(h), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
 }
 
@@ -185,7 +185,7 @@ func (g *Gateway) writeJSON(w http.ResponseWriter, status int, v any) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
-	out := &patient{w: w, rc: http.NewResponseController(w), patience: g.opts.Limits.Write}
+	out := newPatient(w, g.opts.Limits.Write)
 	for piece := range slices.Chunk(append(body, '\n'), answerPiece) {
 		if _, err := out.Write(piece); err != nil {
 			return

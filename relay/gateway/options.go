@@ -34,14 +34,15 @@ type Options struct {
 // Limits are bounds per token unless they say otherwise. The zero value has the
 // defaults. A Caller that is Local has none of rate and of memory.
 type Limits struct {
-	// Connections are WebSockets and streams at once: 64. One more is
+	// Connections are WebSockets, streams and files on their way at once: 64. One more is
 	// wire.CodeRateLimited.
 	Connections int
 	// Subscriptions are those of one WebSocket: 64.
 	Subscriptions int
 	// ConnectionBytes, TokenBytes and TenantBytes bound what is in memory for a
 	// connection or request, for all of a token and for all of a Backend, because it
-	// was read for them and they have not taken it: 128 MiB, 256 MiB and 1 GiB. A
+	// was read for them and they have not taken it, or came from them and is not done
+	// with: 128 MiB, 256 MiB and 1 GiB. A
 	// stream waits for room; a subscription, a snapshot or a page that would be over
 	// is wire.CodeRateLimited.
 	ConnectionBytes, TokenBytes, TenantBytes int
@@ -60,8 +61,8 @@ type Limits struct {
 	// Recheck is how often the token of an open connection is looked at again:
 	// 30 s. A revoked one ends it.
 	Recheck time.Duration
-	// Write is how long a stream over HTTP waits for a reader that takes nothing:
-	// 2 min.
+	// Write is how long a stream over HTTP waits for a reader that takes nothing, and
+	// an upload for 64 KiB: 2 min.
 	Write time.Duration
 	// Settle is how long a snapshot waits for envelopes that the metadata has and
 	// the stream does not give, as a relay may lag behind its host: 1 s.

@@ -6,20 +6,16 @@ import (
 	"io"
 	"net/http"
 	"reflect"
-	"time"
 
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
-// bodyTime is how long a JSON body may take to arrive.
-const bodyTime = 30 * time.Second
-
-// params are the body of a request as params of a method, with the names in the path
-// set. What they hold must be of the method's types; unknown members pass.
-func (g *Gateway) params(w http.ResponseWriter, r *http.Request, s wire.Shape, body bool) (jsontext.Value, error) {
+// params are the body of a request as params of a method, read within mem, with the
+// names in the path set. What they hold must be of the method's types; unknown members pass.
+func (g *Gateway) params(w http.ResponseWriter, r *http.Request, mem *pool, s wire.Shape, body bool) (jsontext.Value, error) {
 	members := map[string]jsontext.Value{}
 	if body {
-		raw, err := g.body(w, r)
+		raw, err := g.body(w, r, mem)
 		if err != nil {
 			return nil, err
 		}
@@ -46,23 +42,45 @@ func (g *Gateway) params(w http.ResponseWriter, r *http.Request, s wire.Shape, b
 	return params, nil
 }
 
-// body reads a JSON body.
-func (g *Gateway) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// body reads a JSON body, within mem.
+func (g *Gateway) body(w http.ResponseWriter, r *http.Request, mem *pool) ([]byte, error) {
 	if err := needJSON(r, "application/json"); err != nil {
 		return nil, err
 	}
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // not every server has deadlines
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(g.opts.Limits.BodyBytes)))
+	raw, err := ReadBody(w, &counted{r: http.MaxBytesReader(w, r.Body, int64(g.opts.Limits.BodyBytes)), mem: mem})
 	var large *http.MaxBytesError
+	var refused *wire.Error
 	switch {
 	case errors.As(err, &large):
 		return nil, wire.Errorf(wire.CodeTooLarge, "the body has more than %d bytes; files go by /v1/files", large.Limit)
+	case errors.As(err, &refused):
+		return nil, refused
 	case err != nil:
 		return nil, wire.Errorf(wire.CodeInvalid, "the body broke off")
 	}
 	return raw, nil
+}
+
+// counted counts what is read of a body once it is over smallBytes.
+type counted struct {
+	r    io.Reader
+	mem  *pool
+	read int // not yet counted
+	long bool
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.r.Read(b)
+	c.read += n
+	c.long = c.long || c.read > smallBytes
+	if !c.long {
+		return n, err
+	}
+	if full := c.mem.try(copies * c.read); full != nil {
+		return 0, full
+	}
+	c.read = 0
+	return n, err
 }
 
 func (g *Gateway) getHosts(w http.ResponseWriter, r *http.Request, p Principal) error {

@@ -131,7 +131,9 @@ func command(method, path, name, summary string, status int) route {
 		r.Body = s.Params
 	}
 	return route{r, false, func(g *Gateway, w http.ResponseWriter, req *http.Request, p Principal) error {
-		params, err := g.params(w, req, s, r.Body != nil)
+		mem := g.budget.connection(p)
+		defer mem.close()
+		params, err := g.params(w, req, mem, s, r.Body != nil)
 		if err != nil {
 			return err
 		}
@@ -144,8 +146,6 @@ func command(method, path, name, summary string, status int) route {
 			return nil
 		}
 		if method == http.MethodGet { // else it is done, and must not be said to be refused
-			mem := g.budget.connection(p)
-			defer mem.close()
 			if err := mem.try(copies * len(result)); err != nil {
 				return err
 			}

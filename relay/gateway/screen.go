@@ -18,7 +18,7 @@ func screenRoute() route {
 		if headerHas(r.Header, "Accept", "application/json") {
 			return asJSON(g, w, r, p)
 		}
-		params, err := g.params(w, r, shapeOf(wire.TerminalSnapshot), false)
+		params, err := g.params(w, r, nil, shapeOf(wire.TerminalSnapshot), false)
 		if err != nil {
 			return err
 		}

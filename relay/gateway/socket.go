@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agenthost/agenthost/contract"
@@ -20,7 +21,8 @@ type viewer struct {
 	g         *Gateway
 	principal Principal
 	conn      *peer.Conn
-	mem       *pool // of the connection
+	mem       *pool        // of the connection
+	small     atomic.Int64 // bytes of pieces that mem does not count
 	life      context.Context
 
 	mu     sync.Mutex
@@ -58,7 +60,7 @@ func (g *Gateway) serveSocket(w http.ResponseWriter, r *http.Request, p Principa
 	defer done()
 	v := &viewer{g: g, principal: p, mem: mem, life: ctx, caller: p.Caller, subs: map[string]*subscription{}}
 	opts := peer.Options{
-		MessageBytes: g.opts.Limits.BodyBytes, QueueBytes: viewerQueue, HoldAnswer: v.holdAnswer,
+		MessageBytes: g.opts.Limits.BodyBytes, QueueBytes: viewerQueue, HoldAnswer: v.holdAnswer, HoldMessage: v.holdMessage,
 		Ordered: wire.Ordered, OriginChecked: true, Log: g.opts.Log,
 	}
 	if !p.Caller.Scope.Includes(wire.ScopeControl) {

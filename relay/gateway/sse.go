@@ -184,7 +184,7 @@ func (g *Gateway) streamSessions(w http.ResponseWriter, r *http.Request, p Princ
 	if err != nil {
 		return err
 	}
-	out := &patient{w: w, rc: http.NewResponseController(w), patience: g.opts.Limits.Write}
+	out := newPatient(w, g.opts.Limits.Write)
 	return g.serveEvents(ctx, w, out, func(ctx context.Context, s *sse) error {
 		if err := s.event("sessions", wire.SessionsResult{Sessions: list}); err != nil {
 			return err

@@ -101,7 +101,7 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request, p Principa
 	}
 	defer f.close()
 	w.Header().Set("Agenthost-Position", strconv.FormatInt(f.next, 10))
-	out := &patient{w: w, rc: http.NewResponseController(w), patience: g.opts.Limits.Write}
+	out := newPatient(w, g.opts.Limits.Write)
 	if accepts(r) == jsonLines {
 		return g.serveLines(ctx, w, f, out, q.follow)
 	}
@@ -212,17 +212,3 @@ func (l *lines) live(context.Context, []wire.Live, []jsontext.Value) error { ret
 func (l *lines) changed(context.Context, wire.Session, wire.Position, []jsontext.Value) error {
 	return nil
 }
-
-// patient is an answer whose reader may be slow but must take something.
-type patient struct {
-	w        http.ResponseWriter
-	rc       *http.ResponseController
-	patience time.Duration
-}
-
-func (p *patient) Write(b []byte) (int, error) {
-	_ = p.rc.SetWriteDeadline(time.Now().Add(p.patience)) // not every server has deadlines
-	return p.w.Write(b)
-}
-
-func (p *patient) flush() { _ = p.rc.Flush() } // what cannot be flushed fails at the next write

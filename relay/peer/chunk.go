@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"github.com/agenthost/agenthost/internal/rawjson"
@@ -108,6 +109,8 @@ type partial struct {
 	next   int64
 	text   []byte
 	joiner rawjson.Joiner
+	at     time.Duration // its last chunk came, by the clock of who has the assembler
+	holds  []func()      // releases what is counted for it
 }
 
 // tooLarge says that a limit was hit; the connection cannot go on.
@@ -115,21 +118,28 @@ type tooLargeError struct{ what string }
 
 func (e *tooLargeError) Error() string { return e.what }
 
-// add takes the next chunk. It returns the message when it is whole, else nil. Any
-// error is final: the rest of a message would be garbage.
-func (a *assembler) add(c chunk) ([]byte, error) {
+// add takes the next chunk, which came at now and is counted by hold, which may be nil. It
+// returns the message when it is whole, else nil, and release, to be called once that was
+// handled. Any error is final: the rest of a message would be garbage.
+func (a *assembler) add(c chunk, now time.Duration, hold func(int) (func(), error)) (whole []byte, release func(), err error) {
 	p := a.partial[c.id]
 	switch {
 	case p == nil && c.seq != 0:
-		return nil, fmt.Errorf("chunk %d: want seq 0, got %d", c.id, c.seq)
+		return nil, nil, fmt.Errorf("chunk %d: want seq 0, got %d", c.id, c.seq)
 	case p != nil && c.seq != p.next:
-		return nil, fmt.Errorf("chunk %d: want seq %d, got %d", c.id, p.next, c.seq)
+		return nil, nil, fmt.Errorf("chunk %d: want seq %d, got %d", c.id, p.next, c.seq)
 	case p == nil && len(a.partial) >= maxPartial:
-		return nil, &tooLargeError{fmt.Sprintf("more than %d messages in chunks at once", maxPartial)}
+		return nil, nil, &tooLargeError{fmt.Sprintf("more than %d messages in chunks at once", maxPartial)}
 	case c.data == "" && !c.last:
-		return nil, fmt.Errorf("chunk %d: empty", c.id) // or a message would never end
+		return nil, nil, fmt.Errorf("chunk %d: empty", c.id) // or a message would never end
 	case a.held+len(c.data) > a.limit:
-		return nil, &tooLargeError{fmt.Sprintf("message over %d bytes", a.limit)}
+		return nil, nil, &tooLargeError{fmt.Sprintf("message over %d bytes", a.limit)}
+	}
+	var held func()
+	if hold != nil {
+		if held, err = hold(len(c.data)); err != nil {
+			return nil, nil, err
+		}
 	}
 	if p == nil {
 		if a.partial == nil {
@@ -138,13 +148,42 @@ func (a *assembler) add(c chunk) ([]byte, error) {
 		p = &partial{}
 		a.partial[c.id] = p
 	}
+	if held != nil {
+		p.holds = append(p.holds, held)
+	}
 	p.next++
+	p.at = now
 	a.held -= len(p.text)
 	p.text = append(p.text, p.joiner.Add(c.data)...)
 	if !c.last {
 		a.held += len(p.text)
-		return nil, nil
+		return nil, nil, nil
 	}
 	delete(a.partial, c.id)
-	return append(p.text, p.joiner.Flush()...), nil
+	return append(p.text, p.joiner.Flush()...), p.release, nil
+}
+
+func (p *partial) release() {
+	for _, f := range p.holds {
+		f()
+	}
+}
+
+// close lets go of what is not whole.
+func (a *assembler) close() {
+	for _, p := range a.partial {
+		p.release()
+	}
+	clear(a.partial)
+}
+
+// oldest is when the last chunk came of the message that waits longest for its next;
+// false when none waits.
+func (a *assembler) oldest() (at time.Duration, waits bool) {
+	for _, p := range a.partial {
+		if !waits || p.at < at {
+			at, waits = p.at, true
+		}
+	}
+	return at, waits
 }

@@ -24,6 +24,8 @@ type request struct {
 	method string
 	params jsontext.Value
 	size   int
+	// release lets go of what is counted for it.
+	release func()
 }
 
 // Then is a result that is to be followed: after runs once the answer stands in the
@@ -52,30 +54,41 @@ func (s *server) frame(frame []byte) {
 		return
 	}
 	if !isChunk(frame) {
-		s.message(frame)
+		s.message(frame, func() {})
 		return
 	}
 	c, err := parseChunk(frame)
 	if err == nil {
 		var whole []byte
-		if whole, err = s.assembler.add(c); err == nil {
+		var release func()
+		if whole, release, err = s.assembler.add(c, s.waitedFor(), s.opts.HoldMessage); err == nil {
+			s.noteUnfinished()
 			if whole != nil {
-				s.message(whole)
+				s.message(whole, release)
 			}
 			return
 		}
 	}
 	status := StatusProtocol
 	var large *tooLargeError
-	if errors.As(err, &large) {
+	var refused *wire.Error
+	switch {
+	case errors.As(err, &large):
 		status = StatusTooLarge
+	case errors.As(err, &refused):
+		status = StatusTryAgain
 	}
 	s.end(&CloseError{Status: status, Reason: err.Error()}, status, err.Error())
 }
 
-// message takes one message.
-func (s *server) message(text []byte) {
+// message takes one message. It calls release when the message was handled.
+func (s *server) message(text []byte, release func()) {
 	m, err := jsonrpc.Parse(text)
+	if err == nil && m.Kind != jsonrpc.Response && s.work.Err() == nil {
+		s.dispatch(request{id: m.ID, method: m.Method, params: jsontext.Value(m.Params), size: len(text), release: release})
+		return
+	}
+	release()
 	switch {
 	case errors.Is(err, jsonrpc.ErrNotJSON):
 		s.bad("frame is not JSON", parseError)
@@ -83,9 +96,6 @@ func (s *server) message(text []byte) {
 		s.bad("frame is no JSON-RPC message, of which it must hold one", invalidRequest)
 	case m.Kind == jsonrpc.Response:
 		s.answered(m)
-	case s.work.Err() != nil: // the end has begun
-	default:
-		s.dispatch(request{id: m.ID, method: m.Method, params: jsontext.Value(m.Params), size: len(text)})
 	}
 }
 
@@ -125,19 +135,23 @@ func (s *server) answered(m jsonrpc.Message) {
 func (s *server) dispatch(r request) {
 	if r.id == nil || s.opts.Ordered(r.method) {
 		if s.room.take(s.work, r.size) != nil {
+			r.release()
 			return
 		}
 		select {
 		case s.inbox <- r:
 		case <-s.work.Done():
+			r.release()
 		}
 		return
 	}
 	if !s.admit(r) {
+		r.release()
 		s.answer(r, free, nil, wire.Errorf(wire.CodeBusy, "too many or too large calls of this connection at once; want at most %d", s.opts.Calls))
 		return
 	}
 	s.spawn(&s.handlers, func() {
+		defer r.release()
 		s.run(r, free)
 		s.active.Lock()
 		defer s.active.Unlock()
@@ -166,6 +180,7 @@ func (s *server) workOrdered() {
 		case r := <-s.inbox:
 			s.run(r, ordered)
 			s.room.put(r.size)
+			r.release()
 		case <-s.work.Done():
 			return
 		}

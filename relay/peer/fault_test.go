@@ -511,7 +511,7 @@ func FuzzChunks(f *testing.F) {
 			if err != nil {
 				t.Fatalf("%s: %v", frame, err)
 			}
-			whole, err := a.add(c)
+			whole, _, err := a.add(c, 0, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -545,7 +545,7 @@ func FuzzAssemble(f *testing.F) {
 			if err != nil {
 				return
 			}
-			whole, err := a.add(c)
+			whole, _, err := a.add(c, 0, nil)
 			if a.held > 3*64 || a.held < 0 || len(whole) > 3*(64+8) {
 				t.Fatalf("%d held, %d bytes out", a.held, len(whole))
 			}

@@ -29,6 +29,11 @@ type Options struct {
 	// release is called when it waits no more: for who counts what waits. Its error is
 	// answered in its place. Nil for none.
 	HoldAnswer func(method string, bytes int) (release func(), err error)
+	// HoldMessage is asked before more bytes of a message in chunks are kept, and release
+	// is called for each when the message was handled or the connection has ended: for
+	// who counts what senders make the process hold. Its error closes the connection,
+	// with 1013. Nil for none.
+	HoldMessage func(bytes int) (release func(), err error)
 	// Ordered says which methods are handled one after the other, and with the
 	// notifications, in the order in which they were sent. Both sides must agree.
 	// Nil for none.
@@ -39,6 +44,9 @@ type Options struct {
 	// WriteStall closes a connection whose other side takes no bytes for so long,
 	// though it shows signs of life. 2 min.
 	WriteStall time.Duration
+	// ReadStall closes a connection that shows signs of life, but of whose frame the end
+	// or of whose message the next chunk does not come for so long. 5 min.
+	ReadStall time.Duration
 	// CloseWait bounds closing, with what is still in the queue and the handshake
 	// of WebSocket. 1 s.
 	CloseWait time.Duration
@@ -84,6 +92,7 @@ func (o Options) withDefaults() Options {
 	dur(&o.PingEvery, 10*time.Second)
 	dur(&o.DeadAfter, 25*time.Second)
 	dur(&o.WriteStall, 2*time.Minute)
+	dur(&o.ReadStall, 5*time.Minute)
 	dur(&o.CloseWait, time.Second)
 	if o.Ordered == nil {
 		o.Ordered = func(string) bool { return false }

@@ -74,6 +74,8 @@ func (p *pipeEnd) ping(context.Context) error {
 
 func (p *pipeEnd) lastLife() time.Time { return p.life.last() }
 
+func (p *pipeEnd) readingSince() time.Time { return time.Time{} } // frames come whole
+
 func (p *pipeEnd) close(code Status, reason string) {
 	p.why.CompareAndSwap(nil, &CloseError{Status: code, Reason: reason})
 	p.kill()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -29,6 +30,7 @@ func (c *Conn) Serve(ctx context.Context, h Handler) error {
 	defer s.stopIO()
 
 	s.assembler.limit = c.opts.MessageBytes
+	s.unfinished.Store(-1)
 	s.spawn(&s.conn, s.read)
 	written := make(chan struct{})
 	s.spawn(&s.conn, func() { defer close(written); s.write() })
@@ -51,6 +53,7 @@ func (c *Conn) Serve(ctx context.Context, h Handler) error {
 	close(c.gone) // before the calls learn of it, who may ask Done why
 	c.settle()
 	s.handlers.Wait()
+	s.letGo()
 	return c.ending.err
 }
 
@@ -75,6 +78,11 @@ type server struct {
 
 	writingSince sync.Mutex
 	began        time.Time // of the frame that is being written, guarded by writingSince
+
+	// waited is how long we have waited for bytes in reads that have ended, and
+	// unfinished what that was when the last chunk came of the message that waits longest
+	// for its next; -1 for none. While we do not read, nobody can send.
+	waited, unfinished atomic.Int64
 
 	conn, handlers sync.WaitGroup
 }
@@ -165,6 +173,10 @@ func (s *server) watch() {
 		switch {
 		case silent >= s.opts.DeadAfter:
 			s.end(fmt.Errorf("%w for %v", ErrDead, silent.Round(time.Second)), statusUnexpected, "")
+		case s.stalledFor() >= s.opts.ReadStall:
+			reason := fmt.Sprintf("a message did not get on for %v", s.opts.ReadStall)
+			s.end(&CloseError{Status: StatusPolicy, Reason: reason}, StatusPolicy, reason)
+			return
 		case s.writingFor() >= s.opts.WriteStall:
 			s.end(fmt.Errorf("%w: it takes no bytes for %v", ErrDead, s.opts.WriteStall), statusUnexpected, "")
 		default:
@@ -188,6 +200,50 @@ func (s *server) silentFor() time.Duration {
 	return time.Since(since)
 }
 
+// stalledFor is how long we have waited for the end of a frame, or for the next chunk of a
+// message.
+func (s *server) stalledFor() time.Duration {
+	var frame time.Duration
+	if began := s.t.readingSince(); !began.IsZero() {
+		frame = time.Since(began)
+	}
+	if at := time.Duration(s.unfinished.Load()); at >= 0 {
+		return max(frame, s.waitedFor()-at)
+	}
+	return frame
+}
+
+// waitedFor is how long we have waited for bytes since the beginning.
+func (s *server) waitedFor() time.Duration {
+	waited := time.Duration(s.waited.Load())
+	if s.waiting.Load() {
+		waited += time.Since(*s.resumed.Load())
+	}
+	return waited
+}
+
+// noteUnfinished writes down which message waits longest for its next chunk.
+func (s *server) noteUnfinished() {
+	at, waits := s.assembler.oldest()
+	if !waits {
+		at = -1
+	}
+	s.unfinished.Store(int64(at))
+}
+
+// letGo lets go of what came and will not be handled any more.
+func (s *server) letGo() {
+	s.assembler.close()
+	for {
+		select {
+		case r := <-s.inbox:
+			r.release()
+		default:
+			return
+		}
+	}
+}
+
 // read takes frames until the connection has ended. Once the end has begun it goes on
 // for the answers and the goodbye, and drops all else.
 func (s *server) read() {
@@ -197,6 +253,7 @@ func (s *server) read() {
 		s.waiting.Store(true)
 		frame, err := s.t.read(s.io)
 		s.waiting.Store(false)
+		s.waited.Add(int64(time.Since(now)))
 		var bad *frameError
 		switch {
 		case err == nil:

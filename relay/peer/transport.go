@@ -18,6 +18,9 @@ type transport interface {
 	ping(ctx context.Context) error
 	// lastLife is when the last byte came.
 	lastLife() time.Time
+	// readingSince is when the frame began of which the end has not come yet, zero for
+	// none.
+	readingSince() time.Time
 	// close says goodbye and ends the connection; kill ends it at once, and so all
 	// that others are doing with it.
 	close(code Status, reason string)

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -163,7 +164,8 @@ type socket struct {
 	ws      *websocket.Conn
 	limit   int
 	life    lifeSign
-	writing sync.Mutex // held while a frame is written
+	writing sync.Mutex                // held while a frame is written
+	began   atomic.Pointer[time.Time] // of the frame that is being read, nil for none
 
 	mu     sync.Mutex
 	below  net.Conn
@@ -231,6 +233,9 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, closeError(err)
 	}
+	now := time.Now()
+	s.began.Store(&now)
+	defer s.began.Store(nil)
 	var frame bytes.Buffer
 	n, err := frame.ReadFrom(io.LimitReader(r, int64(s.limit)+1))
 	switch {
@@ -279,6 +284,13 @@ func (s *socket) ping(ctx context.Context) error {
 }
 
 func (s *socket) lastLife() time.Time { return s.life.last() }
+
+func (s *socket) readingSince() time.Time {
+	if began := s.began.Load(); began != nil {
+		return *began
+	}
+	return time.Time{}
+}
 
 func (s *socket) close(code Status, reason string) {
 	_ = s.ws.Close(websocket.StatusCode(code), reason) // it is over either way

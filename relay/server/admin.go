@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agenthost/agenthost/relay/gateway"
 	"github.com/agenthost/agenthost/relay/store"
 	"github.com/agenthost/agenthost/relay/wire"
 )
@@ -52,7 +53,7 @@ func (s *Server) answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	_, _ = gateway.Patient(w, s.opt.Patience).Write(body)
 }
 
 // body reads a request's JSON. A form of another site cannot send that type, so it is
@@ -61,7 +62,7 @@ func body(w http.ResponseWriter, r *http.Request, v any) error {
 	if typ, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || typ != "application/json" {
 		return wire.Errorf(wire.CodeInvalid, "Content-Type: want application/json, got %q", r.Header.Get("Content-Type"))
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyBytes))
+	data, err := gateway.ReadBody(w, http.MaxBytesReader(w, r.Body, bodyBytes))
 	var tooLong *http.MaxBytesError
 	if errors.As(err, &tooLong) {
 		return wire.Errorf(wire.CodeTooLarge, "the body has more than %d bytes", tooLong.Limit)
@@ -273,7 +274,7 @@ func (s *Server) patchHostFile(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, wire.Errorf(wire.CodeInvalid, "Upload-Offset: want where the upload ends, got %q", r.Header.Get("Upload-Offset")))
 		return
 	}
-	u, err := t.AppendFile(r.Context(), r.PathValue("ref"), offset, http.MaxBytesReader(w, r.Body, store.MaxFile))
+	u, err := t.AppendFile(r.Context(), r.PathValue("ref"), offset, gateway.Paced(w, http.MaxBytesReader(w, r.Body, store.MaxFile), s.opt.Patience))
 	if err != nil {
 		s.refuse(w, r, err)
 		return
@@ -298,14 +299,14 @@ func (s *Server) getHostFile(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	if err := sendFile(r.Context(), w, t, u); err != nil {
+	if err := s.sendFile(r.Context(), w, t, u); err != nil {
 		s.refuse(w, r, err)
 	}
 }
 
 // sendFile answers with a file. Once bytes are sent an error breaks the connection,
 // so that half a file is not taken for a whole one.
-func sendFile(ctx context.Context, w http.ResponseWriter, t *store.Tenant, u wire.Upload) error {
+func (s *Server) sendFile(ctx context.Context, w http.ResponseWriter, t *store.Tenant, u wire.Upload) error {
 	f, u, err := t.OpenFile(ctx, u.Ref)
 	if err != nil {
 		return err
@@ -316,7 +317,7 @@ func sendFile(ctx context.Context, w http.ResponseWriter, t *store.Tenant, u wir
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": u.Name}))
 	h.Set("Content-Length", strconv.FormatInt(u.Size, 10))
-	if _, err := io.Copy(w, f); err != nil {
+	if _, err := io.Copy(gateway.Patient(w, s.opt.Patience), f); err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	return nil

@@ -50,13 +50,16 @@ func (s *Server) serveHost(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.conns.Done()
-	if !s.hosts.enter(tenant.Name(), s.opt.MaxHosts) {
+	if !s.hosts.enter(tenant.Name(), 1, s.opt.MaxHosts) {
 		s.refuse(w, r, wire.Errorf(wire.CodeRateLimited, "tenant %s has %d hosts connected, which is the limit", tenant.Name(), s.opt.MaxHosts))
 		return
 	}
-	defer s.hosts.leave(tenant.Name())
+	defer s.hosts.leave(tenant.Name(), 1)
 	// Programs send no Origin; a page has no business here.
-	conn, err := peer.Accept(w, r, peer.Options{Ordered: wire.Ordered, Log: s.log, Calls: 256})
+	conn, err := peer.Accept(w, r, peer.Options{
+		Ordered: wire.Ordered, Log: s.log, Calls: 256,
+		HoldMessage: func(n int) (release func(), err error) { return s.holdHost(tenant.Name(), n) },
+	})
 	if err != nil {
 		s.log.Info("refusing a host", "tenant", tenant.Name(), "err", err)
 		return
@@ -73,6 +76,15 @@ func (s *Server) serveHost(w http.ResponseWriter, r *http.Request) {
 	wg.Wait()
 	h.leave()
 	s.log.Info("host gone", "tenant", tenant.Name(), "host", h.hostID(), "err", err)
+}
+
+// holdHost counts a piece of a long message of a host in.
+func (s *Server) holdHost(tenant string, n int) (release func(), err error) {
+	if !s.hostBytes.enter(tenant, n, s.opt.HostBytes) {
+		s.metrics.refused.WithLabelValues(string(wire.CodeRateLimited)).Inc()
+		return nil, wire.Errorf(wire.CodeRateLimited, "hosts of the tenant are sending more than %d bytes at once", s.opt.HostBytes)
+	}
+	return func() { s.hostBytes.leave(tenant, n) }, nil
 }
 
 func (h *hostConn) hostID() string {

@@ -11,24 +11,24 @@ type counter struct {
 	n  map[string]int // guarded by mu
 }
 
-// enter counts one more, unless there are limit already.
-func (c *counter) enter(name string, limit int) bool {
+// enter counts n more, unless there would be more than limit.
+func (c *counter) enter(name string, n, limit int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.n[name] >= limit {
+	if c.n[name]+n > limit {
 		return false
 	}
 	if c.n == nil {
 		c.n = map[string]int{}
 	}
-	c.n[name]++
+	c.n[name] += n
 	return true
 }
 
-func (c *counter) leave(name string) {
+func (c *counter) leave(name string, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.n[name]--; c.n[name] <= 0 {
+	if c.n[name] -= n; c.n[name] <= 0 {
 		delete(c.n, name)
 	}
 }

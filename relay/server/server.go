@@ -29,6 +29,12 @@ type Options struct {
 	// MaxHosts is how many hosts a tenant may have connected to this process,
 	// default 1,000.
 	MaxHosts int
+	// HostBytes is how much of long messages, that are not whole or not handled yet, may
+	// be in memory for all hosts of a tenant, 1 GiB when 0. A connection that would have
+	// more is closed, and the host comes again.
+	HostBytes int
+	// Patience is how long a host that sends or takes a file may do nothing, 2 min when 0.
+	Patience time.Duration
 	// ClientIP says where a request comes from, for limits; nil is the connection's
 	// address. Behind a proxy it is the proxy's word.
 	ClientIP func(*http.Request) string
@@ -48,7 +54,9 @@ type Server struct {
 	mux     *http.ServeMux
 	metrics *metrics
 	hosts   counter
-	handing singles
+	// hostBytes are those of long messages of hosts.
+	hostBytes counter
+	handing   singles
 	// pairing limits tries of codes: of 2^50, ten a minute and place find none.
 	pairing attempts
 	// ctx ends when the server is closed.
@@ -64,6 +72,12 @@ type Server struct {
 func New(o Options) *Server {
 	if o.MaxHosts == 0 {
 		o.MaxHosts = 1000
+	}
+	if o.HostBytes == 0 {
+		o.HostBytes = 1 << 30
+	}
+	if o.Patience == 0 {
+		o.Patience = 2 * time.Minute
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -143,7 +143,10 @@ func TestTwoProcesses(t *testing.T) {
 	var got wire.Caller
 	h.call = func(_ context.Context, c wire.Caller, method string, params jsontext.Value) (jsontext.Value, error) {
 		got = c
-		return wire.Marshal(map[string]string{"method": method, "params": string(params)})
+		return wire.Marshal(struct {
+			Method string `json:"method"`
+			Params string `json:"params"`
+		}{method, string(params)})
 	}
 	h.add("session1", 10, 5)
 	connect(t, h, a.http.URL, a.token(t, "acme", wire.ScopeHost))

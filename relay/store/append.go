@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/nats-io/nats.go"
@@ -299,12 +300,14 @@ func (t *Tenant) Purge(ctx context.Context, session string) error {
 	return nil
 }
 
-// codeStoreFailed is the server's JSStreamStoreFailedF: a stream that discards new
-// messages is full.
+// codeStoreFailed is the server's JSStreamStoreFailedF: it stored nothing, and the
+// description says why.
 const codeStoreFailed jetstream.ErrorCode = 10077
 
-// isFull reports whether err says that a stream takes no more.
+// isFull reports whether err says that a stream that discards new messages has as many
+// as it may have: the server's ErrMaxBytes and ErrMaxMsgs.
 func isFull(err error) bool {
 	var api *jetstream.APIError
-	return errors.As(err, &api) && api.ErrorCode == codeStoreFailed
+	return errors.As(err, &api) && api.ErrorCode == codeStoreFailed &&
+		strings.HasPrefix(api.Description, "maximum ")
 }

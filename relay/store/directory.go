@@ -243,7 +243,9 @@ func (t *Tenant) PutHost(ctx context.Context, c Connection) error {
 	if err != nil {
 		return fmt.Errorf("encoding a host: %w", err)
 	}
-	if _, err = t.kv.Put(ctx, "h."+c.Host.ID, value); err != nil {
+	_, err = t.kv.Put(ctx, "h."+c.Host.ID, value)
+	t.store.wrote("kv_"+t.name, err)
+	if err != nil {
 		return fmt.Errorf("storing host %s: %w", c.Host.ID, err)
 	}
 	return nil
@@ -270,6 +272,7 @@ func (t *Tenant) updateHost(ctx context.Context, c Connection, revision uint64) 
 		return fmt.Errorf("encoding a host: %w", err)
 	}
 	_, err = t.kv.Update(ctx, "h."+c.Host.ID, value, revision)
+	t.store.wrote("kv_"+t.name, err)
 	if err != nil && !isWrongSequence(err) && !errors.Is(err, jetstream.ErrKeyExists) {
 		return fmt.Errorf("storing host %s: %w", c.Host.ID, err)
 	}

@@ -10,19 +10,20 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/agenthost/agenthost/internal/filelock"
 )
 
 // Embedded is a NATS server in this process.
 type Embedded struct {
 	server *server.Server
 	conn   *nats.Conn
-	lock   *os.File
+	lock   *filelock.Lock
 	// cluster says that it is a node of one.
 	cluster bool
 }
@@ -57,7 +58,7 @@ func StartEmbedded(o EmbeddedOptions) (*Embedded, error) {
 	}
 	e, err := o.start()
 	if err != nil {
-		_ = lock.Close()
+		lock.Unlock()
 		return nil, err
 	}
 	e.lock = lock
@@ -169,7 +170,7 @@ func (e *Embedded) Close() {
 	e.conn.Close()
 	e.server.Shutdown()
 	e.server.WaitForShutdown()
-	_ = e.lock.Close() // nothing writes any more
+	e.lock.Unlock() // nothing writes any more
 }
 
 // natsLogger gives the server's words to slog.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,14 +20,24 @@ import (
 // until that server starts again.
 type faults struct {
 	mu     sync.Mutex
-	of     map[string]error // by stream, guarded by mu
+	of     map[string]fault // by stream, guarded by mu
 	total  int              // writes that failed since the start, guarded by mu
 	probed time.Time        // guarded by mu
 	probe  error            // of the last write that was only to see, guarded by mu
 }
 
+// fault is why a stream took no bytes.
+type fault struct {
+	err error
+	at  time.Time // when it last took none
+}
+
 // probeEvery is how often a write is made only to see whether it goes.
 const probeEvery = 5 * time.Second
+
+// againAfter is after how long a stream that took no bytes is tried again, since nobody
+// else may have something to write to it: its sessions have ended.
+const againAfter = 15 * time.Second
 
 // wrote takes what became of a write to a stream. An answer that is about the writer and
 // not about the stream, and a writer that left, say nothing.
@@ -38,20 +49,20 @@ func (s *Store) wrote(stream string, err error) {
 	f := &s.faults
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	had := f.of[stream]
+	_, had := f.of[stream]
 	switch {
-	case err == nil && had != nil:
+	case err == nil && had:
 		delete(f.of, stream)
 		s.opt.Logger.Info("a stream can be written to again", "stream", stream)
 	case err != nil:
 		f.total++
-		if had == nil {
+		if !had {
 			s.opt.Logger.Error("a stream cannot be written to; hosts keep what they have to say until it can", "stream", stream, "err", err)
 		}
 		if f.of == nil {
-			f.of = map[string]error{}
+			f.of = map[string]fault{}
 		}
-		f.of[stream] = err
+		f.of[stream] = fault{err, time.Now()}
 	}
 }
 
@@ -63,7 +74,8 @@ func (s *Store) Failures() int {
 }
 
 // Ready reports why the store cannot be written to: that JetStream does not answer, that
-// it takes no bytes, or the stream that took none when it was written to last.
+// it takes no bytes, or the stream that took none when it was written to last. Such a
+// stream is tried again from time to time, so that it is ready by itself once it can be.
 func (s *Store) Ready(ctx context.Context) error {
 	if _, err := s.js.AccountInfo(ctx); err != nil {
 		return fmt.Errorf("JetStream does not answer: %w", err)
@@ -71,13 +83,60 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err := s.tryWrite(ctx); err != nil {
 		return fmt.Errorf("JetStream takes no bytes: %w", err)
 	}
-	f := &s.faults
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, stream := range slices.Sorted(maps.Keys(f.of)) {
-		return fmt.Errorf("stream %s takes no bytes: %w", stream, f.of[stream])
+	for _, stream := range s.faults.streams() {
+		if err := s.tryAgain(ctx, stream); err != nil {
+			return fmt.Errorf("stream %s takes no bytes: %w", stream, err)
+		}
 	}
 	return nil
+}
+
+// streams are those with a fault.
+func (f *faults) streams() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.of))
+}
+
+// tryAgain reports the fault of a stream, if it still has one.
+func (s *Store) tryAgain(ctx context.Context, stream string) error {
+	f := &s.faults
+	f.mu.Lock()
+	had := f.of[stream]
+	f.mu.Unlock()
+	if had.err == nil || time.Since(had.at) < againAfter {
+		return had.err
+	}
+	err := s.writeTo(ctx, stream)
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return had.err // who asked has left
+	}
+	if err == nil {
+		s.wrote(stream, nil)
+		return nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.of[stream] = fault{err, time.Now()}
+	return err
+}
+
+// writeTo writes to a stream of a tenant where nobody looks at it, and takes that away
+// again.
+func (s *Store) writeTo(ctx context.Context, stream string) error {
+	kind, tenant, _ := strings.Cut(stream, "_")
+	subject := kind + "." + tenant + ".~ready" // no session, host or file has this name
+	if kind == "kv" {                          // a bucket
+		subject, stream = "$KV."+stream+".ready", "KV_"+stream
+	}
+	if _, err := s.js.Publish(ctx, subject, []byte("?")); err != nil && !isFull(err) {
+		return err
+	}
+	st, err := s.js.Stream(ctx, stream)
+	if err != nil {
+		return err
+	}
+	return st.Purge(ctx, jetstream.WithPurgeSubject(subject))
 }
 
 // tryWrite writes to the bucket of tokens, where nobody looks at it.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -43,6 +44,7 @@ func (t *Tenant) CreateFile(ctx context.Context, p wire.UploadParams) (wire.Uplo
 		return wire.Upload{}, wire.Errorf(wire.CodeInvalid, "name: want text, got %q", p.Name)
 	}
 	_, err = t.kv.Create(ctx, "u."+u.Ref, value)
+	t.store.wrote("kv_"+t.name, err)
 	if errors.Is(err, jetstream.ErrKeyExists) {
 		return wire.Upload{}, wire.Errorf(wire.CodeConflict, "file %s is there already", u.Ref)
 	}
@@ -120,7 +122,7 @@ func (t *Tenant) AppendFile(ctx context.Context, ref string, offset int64, r io.
 		}
 		if n > 0 {
 			msg := &nats.Msg{Subject: t.fileSubject(ref), Header: mark{pos: u.Offset, count: int64(n), part: -1}.header(), Data: buf[:n]}
-			ack, err := t.store.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(seq))
+			ack, err := t.putPiece(ctx, msg, seq)
 			if !isFull(err) { // of files, which is no fault
 				t.store.wrote("up_"+t.name, err)
 			}
@@ -143,6 +145,16 @@ func (t *Tenant) AppendFile(ctx context.Context, ref string, offset int64, r io.
 		return u, t.checkSum(ctx, u)
 	}
 	return u, nil
+}
+
+// pieceTime bounds storing a piece, which goes on when the request that brought it is
+// over: a connection that breaks off ends it before all that came is stored.
+const pieceTime = 30 * time.Second
+
+func (t *Tenant) putPiece(ctx context.Context, msg *nats.Msg, seq uint64) (*jetstream.PubAck, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pieceTime)
+	defer cancel()
+	return t.store.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(seq))
 }
 
 func (t *Tenant) checkSum(ctx context.Context, u wire.Upload) error {

@@ -40,8 +40,10 @@ func (t *Tenant) ClaimHost(ctx context.Context, host string, k Token) error {
 				return err
 			}
 			_, err = t.kv.Update(ctx, key, value, e.Revision())
+			t.store.wrote("kv_"+t.name, err)
 		} else if errors.Is(err, jetstream.ErrKeyNotFound) {
 			_, err = t.kv.Create(ctx, key, value)
+			t.store.wrote("kv_"+t.name, err)
 		}
 		switch {
 		case err == nil:

@@ -223,6 +223,47 @@ func TestTwoWriters(t *testing.T) {
 }
 
 // What was acknowledged is there after the server was started anew, and what retention
+// breaking is a body whose connection breaks off after what it has, which ends the request.
+type breaking struct {
+	io.Reader
+	cut context.CancelFunc
+}
+
+func (b breaking) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.cut()
+		return n, io.ErrClosedPipe
+	}
+	return n, err
+}
+
+// An upload goes on where its connection broke off, on a line on which none lives long.
+func TestFileOverCuts(t *testing.T) {
+	tn := tenant(t, open(t, t.TempDir(), Options{}), "acme")
+	want := "a file in three pieces"
+	u, err := tn.CreateFile(t.Context(), wire.UploadParams{Name: "a", Size: int64(len(want))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, piece := range []string{want[:7], want[7:12], want[12:]} {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, _ = tn.AppendFile(ctx, u.Ref, u.Offset, breaking{strings.NewReader(piece), cancel})
+		if u, err = tn.StatFile(t.Context(), u.Ref); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got strings.Builder
+	f, u, err := tn.OpenFile(t.Context(), u.Ref)
+	if err != nil {
+		t.Fatalf("%+v: %v", u, err)
+	}
+	defer f.Close()
+	if _, err := io.Copy(&got, f); err != nil || got.String() != want {
+		t.Errorf("it holds %q, %v", got.String(), err)
+	}
+}
+
 // took is told and not asked for again.
 func TestRestartAndRetention(t *testing.T) {
 	dir := t.TempDir()

@@ -65,6 +65,10 @@ type SpawnParams struct {
 	// from the start.
 	Term      string `json:"term,omitzero"`
 	ColorTerm string `json:"colorTerm,omitzero"`
+	// Env is the environment that the agent is started from, until the daemon ends. It is
+	// taken over the daemon's own socket only (CodeForbidden else). With the ID of a
+	// session that exists it holds from the next start on.
+	Env *Environment `json:"env,omitempty"`
 }
 
 // SessionResult answers what makes or changes a session.

@@ -24,6 +24,7 @@ const (
 	CodeBusy          Code = "busy"            // not now: a turn runs, or a limit of sessions is reached
 	CodeOver          Code = "over"            // the session has ended or is being stopped
 	CodeGap           Code = "gap"             // append or input beyond what is known; data: AppendResult or TerminalInputResult
+	CodeEpoch         Code = "epoch"           // input for an agent's screen that is not there by now; data: TerminalInputResult
 	CodeControl       Code = "control"         // another one holds control, or nobody does; data: HolderInfo
 	CodeHostOffline   Code = "host_offline"    // data: Host with lastSeen
 	CodeUnknown       Code = "unknown_outcome" // the connection was lost after the call went out
@@ -91,6 +92,7 @@ var statuses = map[Code]struct {
 	CodeOver:          {http.StatusGone, -32014},
 	CodeGap:           {http.StatusConflict, -32015},
 	CodeControl:       {http.StatusConflict, -32016},
+	CodeEpoch:         {http.StatusConflict, -32017},
 	CodeHostOffline:   {http.StatusServiceUnavailable, -32020},
 	CodeUnknown:       {http.StatusBadGateway, -32021},
 	CodeTimeout:       {http.StatusGatewayTimeout, -32022},
@@ -106,7 +108,7 @@ var statuses = map[Code]struct {
 func Codes() []Code {
 	return []Code{
 		CodeInvalid, CodeUnauthorized, CodeForbidden, CodeNotFound, CodeAmbiguous, CodeConflict, CodeStale, CodeResolved,
-		CodeUnsupported, CodeBusy, CodeOver, CodeGap, CodeControl, CodeHostOffline, CodeUnknown, CodeTimeout, CodeTooLarge,
+		CodeUnsupported, CodeBusy, CodeOver, CodeGap, CodeEpoch, CodeControl, CodeHostOffline, CodeUnknown, CodeTimeout, CodeTooLarge,
 		CodeRateLimited, CodeAgent, CodeUnknownMethod, CodeBadType, CodeInternal,
 	}
 }

@@ -30,10 +30,12 @@ const (
 type TerminalReadParams struct {
 	Session string `json:"session"`
 	// Attachment is a name of the caller's for its place before the screen, of at most
-	// 64 bytes: a later call under the same one ends the earlier's wait.
+	// 64 bytes: a later call under the same one ends the earlier's wait. Without one a call
+	// ends no other, and Console does not count.
 	Attachment string `json:"attachment,omitzero"`
 	// After is At of the last answer; 0 is before all that the present agent wrote. -1,
-	// and what is no longer kept, is answered with a repaint.
+	// and what is no longer kept, is answered with a repaint; -2 with one behind the newest
+	// lines that left the screen at its top, for who begins to look.
 	After int64 `json:"after"`
 	// Max is the most bytes wanted; 0 is TerminalReadBytes.
 	Max int `json:"max,omitzero"`
@@ -61,6 +63,9 @@ type TerminalChunk struct {
 	// Held says that the caller holds control and may type, Holder who does.
 	Held   bool     `json:"held,omitzero"`
 	Holder *Control `json:"holder,omitempty"`
+	// Epoch names the agent before the screen, for as long as the host knows what was typed
+	// at it; only its equality means something. It is that of TerminalInputParams.
+	Epoch string `json:"epoch,omitzero"`
 	// State stands for all of the above but At, Data and Reset; only its equality
 	// means something.
 	State string `json:"state"`
@@ -86,12 +91,18 @@ type TerminalScreen struct {
 // else it is CodeForbidden.
 type TerminalInputParams struct {
 	Session string `json:"session"`
-	// Attachment and Offset make it safe to repeat: Offset is how many bytes the caller
-	// has typed under this attachment before Data. What was typed already is not typed
-	// again. An Offset beyond what is known, as after a restart of the host, is CodeGap:
-	// the caller goes on under a new attachment, from 0.
+	// Attachment, Offset and Epoch make it safe to repeat: Offset is how many bytes the
+	// caller has typed under this attachment before Data. What was typed already is not
+	// typed again. An Offset beyond what is known is CodeGap: the caller goes on under a new
+	// attachment, from 0.
 	Attachment string `json:"attachment"`
 	Offset     int64  `json:"offset"`
+	// Epoch is that of the screen that Data is meant for, of TerminalChunk or, for who reads
+	// none, of the answer to a call without Data. When another agent is before the screen by
+	// now, or the host was started again and does not know what was typed, it is CodeEpoch
+	// with the one of now, and Data is not typed. Empty is whichever there is: such a call
+	// must not be repeated.
+	Epoch string `json:"epoch,omitzero"`
 	// Data are the bytes as a terminal sends them.
 	Data []byte `json:"data"`
 }
@@ -100,6 +111,8 @@ type TerminalInputParams struct {
 type TerminalInputResult struct {
 	// Next is the offset behind what was typed.
 	Next int64 `json:"next"`
+	// Epoch is that of now.
+	Epoch string `json:"epoch,omitzero"`
 }
 
 // TerminalResizeParams give the screen the size of the holder's terminal. The caller

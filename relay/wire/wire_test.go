@@ -175,3 +175,26 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 	})
 }
+
+func TestEnvironmentCheck(t *testing.T) {
+	long := strings.Repeat("x", EnvironmentBytes)
+	for name, c := range map[string]struct {
+		env  *Environment
+		want Code
+	}{
+		"none":       {nil, ""},
+		"all":        {&Environment{Inherit: []Variable{{"A", "b\nc"}}, Pass: []string{"A_*"}, Set: []Variable{{"B", ""}}}, ""},
+		"no name":    {&Environment{Set: []Variable{{"", "geheim"}}}, CodeInvalid},
+		"equals":     {&Environment{Inherit: []Variable{{"A=", "geheim"}}}, CodeInvalid},
+		"NUL":        {&Environment{Set: []Variable{{"A", "geheim\x00"}}}, CodeInvalid},
+		"no glob":    {&Environment{Pass: []string{"["}}, CodeInvalid},
+		"long value": {&Environment{Set: []Variable{{"A", long}}}, CodeTooLarge},
+		"long globs": {&Environment{Pass: []string{long, "*"}}, CodeTooLarge},
+	} {
+		err := c.env.Check()
+		var e *Error
+		if errors.As(err, &e); err == nil && c.want != "" || err != nil && (e == nil || e.Code != c.want || strings.Contains(err.Error(), "geheim")) {
+			t.Errorf("%s: %v, want code %q and no value", name, err, c.want)
+		}
+	}
+}

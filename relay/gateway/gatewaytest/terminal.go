@@ -17,6 +17,8 @@ type terminal struct {
 	typed      []byte
 	next       map[string]int64 // by attachment: how much it typed
 	reads      int
+	epoch      int  // counts the starts of its host
+	crash      bool // the next input is typed, and its host is started again before it answers
 }
 
 func (st *state) screen() *terminal {
@@ -51,12 +53,28 @@ func (b *Backend) Typed(id string) string {
 	return string(b.must(id).screen().typed)
 }
 
+func (t *terminal) restart() {
+	clear(t.next)
+	t.epoch++
+}
+
+// name is the epoch as the wire has it.
+func (t *terminal) name() string { return fmt.Sprint("epoch ", t.epoch) }
+
 // Restart forgets what the attachments of a session typed, as a host does that is
 // started again.
 func (b *Backend) Restart(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	clear(b.must(id).screen().next)
+	b.must(id).screen().restart()
+}
+
+// Crash lets the host of a session be killed and started again when the next keys were typed
+// and it did not say so yet.
+func (b *Backend) Crash(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.must(id).screen().crash = true
 }
 
 // Size is that of the screen of a session, Reads how often it was asked for.
@@ -88,7 +106,8 @@ func (b *Backend) readTerminal(ctx context.Context, caller wire.Caller, params j
 		}
 		c := t.chunk(p)
 		c.Holder, c.Held = st.meta.Control, st.meta.Control.HeldBy(caller)
-		c.State = fmt.Sprint(c.Cols, c.Rows, c.Held, c.Holder)
+		c.Epoch = t.name()
+		c.State = fmt.Sprint(c.Cols, c.Rows, c.Held, c.Holder, c.Epoch)
 		changed := b.changed
 		b.mu.Unlock()
 		if len(c.Data) > 0 || c.Reset || c.State != p.State || waited {
@@ -133,15 +152,23 @@ func (b *Backend) typeInto(caller wire.Caller, st *state, p wire.TerminalInputPa
 	}
 	t := st.screen()
 	next := t.next[p.Attachment]
+	if p.Epoch != "" && p.Epoch != t.name() {
+		return nil, wire.Errorf(wire.CodeEpoch, "epoch: want %q, got %q", t.name(), p.Epoch).WithData(wire.TerminalInputResult{Epoch: t.name()})
+	}
 	if p.Offset > next {
-		return nil, wire.Errorf(wire.CodeGap, "offset: want at most %d, got %d", next, p.Offset).WithData(wire.TerminalInputResult{Next: next})
+		return nil, wire.Errorf(wire.CodeGap, "offset: want at most %d, got %d", next, p.Offset).WithData(wire.TerminalInputResult{Next: next, Epoch: t.name()})
 	}
 	if done := next - p.Offset; done < int64(len(p.Data)) {
 		t.typed = append(t.typed, p.Data[done:]...)
 		t.next[p.Attachment] = p.Offset + int64(len(p.Data))
 		b.wake()
+		if t.crash {
+			t.crash = false
+			t.restart()
+			return nil, wire.Errorf(wire.CodeUnknown, "the host was lost meanwhile")
+		}
 	}
-	return wire.TerminalInputResult{Next: t.next[p.Attachment]}, nil
+	return wire.TerminalInputResult{Next: t.next[p.Attachment], Epoch: t.name()}, nil
 }
 
 func (b *Backend) resize(caller wire.Caller, st *state, p wire.TerminalResizeParams) (any, error) {

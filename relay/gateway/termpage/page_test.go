@@ -58,12 +58,12 @@ func TestPageRefuses(t *testing.T) {
 // What the script calls of the protocol is there, and it says no address and no secret.
 func TestScript(t *testing.T) {
 	js := get(t, "GET", "/terminal/-/terminal.js").Body.String()
-	for _, want := range []string{"'terminal.read'", "'terminal.input'", "'terminal.resize'", "'session.control'", "'viewer.hello'", "agenthost.v1", "bearer.", "what was typed meanwhile is dropped"} {
+	for _, want := range []string{"'terminal.read'", "'terminal.input'", "'terminal.resize'", "'session.control'", "'viewer.hello'", "agenthost.v1", "bearer.", "epoch: meant", "keys do not go", "what was typed meanwhile is dropped"} {
 		if !strings.Contains(js, want) {
 			t.Errorf("the script has no %s", want)
 		}
 	}
-	for _, never := range []string{"innerHTML", "eval(", "localStorage", "http://", "https://", "push(..."} {
+	for _, never := range []string{"innerHTML", "eval(", "localStorage", "http://", "https://", "push(...", "catch(() => {})"} {
 		if strings.Contains(js, never) {
 			t.Errorf("the script has %s", never)
 		}
