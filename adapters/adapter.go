@@ -71,6 +71,11 @@ type Description struct {
 	Install string
 	// Login is what a person runs to log in.
 	Login string
+	// Credentials are the places of a login: NAME is a variable, ~/FILE a file in the
+	// home directory, $NAME/FILE one in the directory that a variable names. Whether
+	// one is there is looked at, never what is in it. Nil when they are not known; a
+	// login may also be kept where nobody can look, like a keychain.
+	Credentials []string
 	// VersionArgs make the command print its version, nil when it can't.
 	VersionArgs []string
 	// Tested are the versions that the adapter was recorded against.

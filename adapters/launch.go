@@ -14,7 +14,8 @@ type LaunchRequest struct {
 	// StateDir is a directory of this session alone, 0700, for files that the
 	// launch needs. It outlives the child and is absolute.
 	StateDir string
-	// Getenv reads the host's environment.
+	// Getenv reads what the child's environment will have, but for what the Launch sets
+	// there. So a Launch may be asked for more than once: what it passes says what that is.
 	Getenv  func(string) string
 	Options Options
 }

@@ -3,6 +3,7 @@ package adapters
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Set is an immutable set of adapters by name.
@@ -23,7 +24,7 @@ func (s Set) Get(name string) (Adapter, error) {
 	if a, ok := s.byName[name]; ok {
 		return a, nil
 	}
-	return nil, fmt.Errorf("unknown agent %q: want one of %q", name, s.Names())
+	return nil, fmt.Errorf("unknown agent %q: want one of %s", name, strings.Join(s.Names(), ", "))
 }
 
 // Names lists the names in alphabetical order.

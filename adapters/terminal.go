@@ -34,6 +34,15 @@ type TerminalAdapter interface {
 	NewTerminalProtocol(TerminalInfo) Protocol
 }
 
+// DescribeFace is what an adapter says of an agent with a face, where the face has its own
+// claims.
+func DescribeFace(a Adapter, face Face) Description {
+	if t, ok := a.(TerminalAdapter); ok && face == FaceTerminal {
+		return t.DescribeTerminal()
+	}
+	return a.Describe()
+}
+
 // TerminalRequest asks how to start an agent with its screen.
 type TerminalRequest struct {
 	LaunchRequest
@@ -132,6 +141,12 @@ type Follow struct {
 	From     int64
 }
 
+// Look asks for a Terminal frame of the screen as it is now, at rest or not, and also
+// when it looks as in the frame before: for a Protocol that waits for what it typed to
+// show, at a screen that moves all the time. It has no EffectDone. A child without a
+// screen, or with one that was not asked for (Launch.Screen), shows nothing.
+type Look struct{ ID string }
+
 // StartScreen starts the screen of a Launch whose Server comes First: Launch.Argv
 // with Args behind it. There is one for each child. It has no EffectDone: a screen
 // that cannot be started ends the child.
@@ -156,4 +171,5 @@ type HookReply struct {
 func (e Follow) EffectID() string      { return e.ID }
 func (e StartScreen) EffectID() string { return e.ID }
 func (e Unfollow) EffectID() string    { return e.ID }
+func (e Look) EffectID() string        { return e.ID }
 func (e HookReply) EffectID() string   { return e.ID }

@@ -40,7 +40,7 @@ func (a Adapter) Name() string { return a.spec.Name }
 func (a Adapter) Describe() adapters.Description {
 	s := a.spec
 	return adapters.Description{
-		Title: s.Title, Command: slices.Clone(s.Command), Install: s.Install, Login: s.Login,
+		Title: s.Title, Command: slices.Clone(s.Command), Install: s.Install, Login: s.Login, Credentials: slices.Clone(s.Credentials),
 		VersionArgs: slices.Clone(s.VersionArgs), Tested: slices.Clone(s.Tested), Claims: claims(s.Quirks),
 	}
 }

@@ -163,7 +163,7 @@ func (p *Protocol) answer(c adapters.Answer) error {
 	if a == nil {
 		return fmt.Errorf("answer to %q: %w", c.Ask, ErrNoAsk)
 	}
-	p.heard = p.now // the agent's silence counts from here
+	p.silence.Heard(p.now) // it counts from here
 	if a.form != nil {
 		p.answerForm(a, c)
 		return nil

@@ -72,6 +72,10 @@ func claudeACP() AgentSpec {
 	return AgentSpec{
 		Name: "claude-acp", Title: "Claude Code (ACP)", Command: []string{"claude-agent-acp"},
 		Install: "npm install -g @agentclientprotocol/claude-agent-acp", Login: "claude /login",
+		Credentials: []string{ // those of Claude Code, which is inside
+			"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX",
+			"CLAUDE_CODE_USE_FOUNDRY", "$CLAUDE_CONFIG_DIR/.credentials.json", "~/.claude/.credentials.json",
+		},
 		VersionArgs: []string{"--version"}, Tested: []string{"0.101.0", "0.16.2"},
 		Pass: []string{"ANTHROPIC_*", "CLAUDE_*", "AWS_*", "VERTEX_*", "CLOUD_ML_REGION", "GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT"},
 		Quirks: Quirks{
@@ -113,6 +117,7 @@ func opencode() AgentSpec {
 	return AgentSpec{
 		Name: "opencode", Title: "opencode", Command: []string{"opencode", "acp"},
 		Install: "npm install -g opencode-ai", Login: "opencode auth login",
+		Credentials: []string{"OPENCODE_AUTH_CONTENT", "$XDG_DATA_HOME/opencode/auth.json", "~/.local/share/opencode/auth.json"},
 		VersionArgs: []string{"--version"}, Tested: []string{"1.18.33"},
 		Env: []adapters.Pair{{Name: "OPENCODE_DISABLE_AUTOUPDATE", Value: "1"}},
 		Pass: []string{

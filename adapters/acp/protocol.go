@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/silence"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/jsonrpc"
 	"github.com/agenthost/agenthost/internal/rawjson"
@@ -29,9 +30,9 @@ const (
 // Step; the state is plain values, and what shall happen when an answer comes is
 // a closure in the table of pending requests.
 type Protocol struct {
-	spec AgentSpec
-	info adapters.SessionInfo
-	wait waits
+	spec       AgentSpec
+	info       adapters.SessionInfo
+	cancelWait time.Duration // CancelWait, unless a setting says otherwise
 
 	now  time.Time     // of the call that is being handled
 	step adapters.Step // that the call builds
@@ -55,31 +56,24 @@ type Protocol struct {
 	steer   steers
 	foreign foreign
 
-	heard  time.Time // when the agent last said something
-	stalls int       // notices given since
-	exit   *adapters.ExitStatus
+	silence silence.Watch
+	exit    *adapters.ExitStatus
 }
 
 var _ adapters.Protocol = (*Protocol)(nil)
 
 func newProtocol(spec AgentSpec, info adapters.SessionInfo) *Protocol {
 	p := &Protocol{spec: spec, info: info}
-	p.wait = waitsOf(p)
-	return p
-}
-
-// waits are the durations that settings can change; a stall of 0 is never told.
-type waits struct{ stall, cancel time.Duration }
-
-func waitsOf(p *Protocol) waits {
-	w := waits{StallWait, CancelWait}
-	if d, err := time.ParseDuration(p.setting("stall")); err == nil && d >= 0 {
-		w.stall = d
+	stall := StallWait
+	if d, err := silence.Parse(p.setting(silence.Setting)); err == nil {
+		stall = d
 	}
+	p.silence = silence.New(stall)
+	p.cancelWait = CancelWait
 	if d, err := time.ParseDuration(p.setting("cancel-wait")); err == nil && d > 0 {
-		w.cancel = d
+		p.cancelWait = d
 	}
-	return w
+	return p
 }
 
 // Receive implements adapters.Protocol.
@@ -223,7 +217,7 @@ func (p *Protocol) garbled() {
 
 // message handles one message.
 func (p *Protocol) message(m jsonrpc.Message) error {
-	p.heard, p.stalls = p.now, 0
+	p.silence.Heard(p.now)
 	switch m.Kind {
 	case jsonrpc.Response:
 		w, ok := p.pending.Take(m.ID)

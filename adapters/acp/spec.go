@@ -18,6 +18,8 @@ type AgentSpec struct {
 	Command []string
 	// Install and Login are command lines for people.
 	Install, Login string
+	// Credentials are the places of a login, as in adapters.Description.
+	Credentials []string
 	// VersionArgs make the command print its version.
 	VersionArgs []string
 	// Tested are the versions that were recorded.
@@ -212,9 +214,8 @@ const (
 	// turn is ended as cancelled and the child given up.
 	CancelWait = 15 * time.Second
 	// StallWait is the silence in a running turn after which a notice tells so: some
-	// agents retry a refused request for minutes without a word. The next notices
-	// come after five and fifteen times as long; while a tool runs each comes after
-	// five times as long.
+	// agents retry a refused request for minutes without a word. Package silence says
+	// when more of them come.
 	StallWait = time.Minute
 	// DefaultStubWait is how long a call's start waits for its input.
 	DefaultStubWait = 3 * time.Second

@@ -42,7 +42,7 @@ func (p *Protocol) escalate() {
 		return
 	}
 	p.endTurn(contract.TurnCancelled, nil)
-	p.step.Stop = fmt.Sprintf("%s did not end the turn within %v of session/cancel", p.name(), p.wait.cancel)
+	p.step.Stop = fmt.Sprintf("%s did not end the turn within %v of session/cancel", p.name(), p.cancelWait)
 }
 
 // quietAt is when a turn that the agent began by itself counts as over.
@@ -64,44 +64,29 @@ func (p *Protocol) quiet() {
 	}
 }
 
-// stallAt is when to tell that the agent has been silent for long. While a person
-// is asked, the person is waited for, not the agent; while a tool runs, the tool.
-func (p *Protocol) stallAt() time.Time {
-	factors := []time.Duration{1, 5, 15}
-	if p.wait.stall == 0 || !p.turn.open || p.turn.auto || p.turn.cancelled || p.asks.open() > 0 || p.stalls >= len(factors) {
-		return time.Time{}
-	}
-	wait := p.wait.stall * factors[p.stalls]
-	if p.calls.open() > 0 {
-		wait *= toolPatience
-	}
-	return p.silentSince().Add(wait)
+// busy reports whether word of the agent is waited for, and whether a tool runs. While
+// a person is asked, the person is waited for.
+func (p *Protocol) busy() (busy, tool bool) {
+	return p.turn.open && !p.turn.auto && !p.turn.cancelled && p.asks.open() == 0, p.calls.open() > 0
 }
 
-// toolPatience is how much longer silence may last while a tool runs: many agents
-// tell nothing of it before its end.
-const toolPatience = 5
-
-func (p *Protocol) silentSince() time.Time {
-	if p.heard.Before(p.turn.began) {
-		return p.turn.began
+// stallAt is when to tell that the agent has been silent for long.
+func (p *Protocol) stallAt() time.Time {
+	busy, tool := p.busy()
+	if !busy {
+		return time.Time{}
 	}
-	return p.heard
+	return p.silence.At(tool)
 }
 
 func (p *Protocol) stall() {
-	if !p.due(p.stallAt()) {
+	busy, tool := p.busy()
+	if !busy {
 		return
 	}
-	p.stalls++
-	why := "It may be retrying a request to its model, or hang"
-	if p.calls.open() > 0 {
-		why = "A tool may be running, or it hangs"
+	if text := p.silence.Notice(p.now, p.name(), tool); text != "" {
+		p.emit(contract.Service{Text: text, Kind: contract.ServiceNotice})
 	}
-	p.emit(contract.Service{
-		Text: fmt.Sprintf("No word from %s for %v. %s; you can stop the turn.", p.name(), p.now.Sub(p.silentSince()).Round(time.Second), why),
-		Kind: contract.ServiceNotice,
-	})
 }
 
 // name is the agent's name for people.

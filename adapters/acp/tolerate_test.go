@@ -34,7 +34,7 @@ func TestTolerate(t *testing.T) {
 		"08 errors of any code and shape":                      errorsOfAnyShape,
 		"09 results and usage of any shape":                    usageOfAnyShape,
 		"10 lines of many megabytes":                           hugeLines,
-		"11 silence of minutes":                                silence,
+		"11 silence of minutes":                                silent,
 		"11 silence of a tool, and silence that nobody minds":  silentTools,
 		"12 fs and terminal methods that were not offered":     notOffered,
 		"13 a request that is never answered":                  neverAnswered,
@@ -434,7 +434,7 @@ func hugeLines(t *testing.T) {
 	}
 }
 
-func silence(t *testing.T) {
+func silent(t *testing.T) {
 	b := plain(t)
 	b.prompt()
 	b.advance(StallWait - time.Second)

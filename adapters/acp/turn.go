@@ -21,7 +21,6 @@ type turn struct {
 	waiting   int
 	cancelled bool      // session/cancel was sent
 	giveUpAt  time.Time // set with cancelled
-	began     time.Time
 	active    time.Time // the last sign of work in an autonomous turn
 	fault     *contract.Error
 
@@ -33,8 +32,8 @@ type turn struct {
 
 // beginTurn opens a turn that takes up the prompts, none for one of the agent's own.
 func (p *Protocol) beginTurn(prompts ...string) {
-	p.turn = turn{open: true, auto: len(prompts) == 0, n: p.turn.n + 1, began: p.now, active: p.now}
-	p.stalls = 0
+	p.turn = turn{open: true, auto: len(prompts) == 0, n: p.turn.n + 1, active: p.now}
+	p.silence.Heard(p.now)
 	p.usage.begin()
 	p.flushText()
 	p.step.Emit = append(p.step.Emit, adapters.Draft{Event: contract.TurnStart{}, Prompts: prompts})
@@ -192,7 +191,7 @@ func (p *Protocol) abort() {
 		return
 	}
 	p.turn.cancelled = true
-	p.turn.giveUpAt = p.now.Add(p.wait.cancel)
+	p.turn.giveUpAt = p.now.Add(p.cancelWait)
 }
 
 // goodbye ends the session on the protocol's level. An agent that takes it saves its

@@ -22,10 +22,14 @@ func (Adapter) Name() string { return name }
 // Describe implements adapters.Adapter.
 func (Adapter) Describe() adapters.Description {
 	return adapters.Description{
-		Title:       "Claude Code",
-		Command:     []string{"claude"},
-		Install:     "npm install -g @anthropic-ai/claude-code",
-		Login:       "claude, then /login",
+		Title:   "Claude Code",
+		Command: []string{"claude"},
+		Install: "npm install -g @anthropic-ai/claude-code",
+		Login:   "claude, then /login",
+		Credentials: []string{
+			"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX",
+			"CLAUDE_CODE_USE_FOUNDRY", "$CLAUDE_CONFIG_DIR/.credentials.json", "~/.claude/.credentials.json",
+		},
 		VersionArgs: []string{"--version"},
 		Tested:      []string{"2.1.332", "2.1.44"},
 		Claims:      claims(),

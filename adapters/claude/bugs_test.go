@@ -426,6 +426,75 @@ func TestBugUsage(t *testing.T) {
 	}
 }
 
+// B013: a line of more than 64 KiB, cut inside of a character on its way here: its text
+// is the same byte for byte. internal/proc has the reader's half of it.
+func TestBugSplitCharacter(t *testing.T) {
+	data, err := os.ReadFile("../../internal/proc/testdata/B013-utf8split.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, adapters.Options{})
+	s.prompt("p")
+	var want string
+	for line := range strings.Lines(string(data)) {
+		s.hear(strings.TrimSuffix(line, "\n"))
+		if _, rest, ok := strings.Cut(line, `{"type":"text","text":"`); ok {
+			want, _, _ = strings.Cut(rest, `"`) // nothing in it is escaped
+		}
+	}
+	got := only[contract.Text](s)
+	if len(got) != 1 || got[0].Text != want || len(want) < 64<<10 || strings.ContainsRune(want, utf8.RuneError) {
+		t.Errorf("%d texts, want one with the same %d bytes", len(got), len(want))
+	}
+}
+
+// B095: pieces of two inputs come mixed; each call has its own, whole, and nothing of
+// them is shown before.
+func TestBugInputDeltas(t *testing.T) {
+	s := start(t, adapters.Options{})
+	s.prompt("p")
+	s.file("B095-inputdelta")
+	args := map[string]string{}
+	for _, ev := range only[contract.ToolCallStart](s) {
+		args[ev.Call] = string(ev.Args)
+	}
+	if args["toolu_A"] != `{"command":"a"}` || args["toolu_B"] != `{"file_path":"b"}` || len(args) != 2 {
+		t.Errorf("args = %q", args)
+	}
+	for _, d := range s.live {
+		if d.Text != "let me " {
+			t.Errorf("shown live: %q", d.Text)
+		}
+	}
+}
+
+// B106: history that is copied into another session's file is counted by nobody: what
+// a turn used is in its result.
+func TestBugForkedHistory(t *testing.T) {
+	data, err := os.ReadFile("testdata/bugs/B106-forkcost.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, adapters.Options{Fork: "00000000-0000-4000-b000-00000000000a"})
+	s.prompt("p")
+	for line := range strings.Lines(string(data)) {
+		step, err := s.proto.Receive(s.now, adapters.Frame{Source: adapters.LogFile, Data: []byte(line)})
+		if err == nil {
+			t.Errorf("a line of the session file was understood: %s", line)
+		}
+		s.apply(step)
+	}
+	s.hear(`{"type":"result","subtype":"success","is_error":false,"num_turns":1,"result":"third answer","total_cost_usd":0.75,
+		"usage":{"input_tokens":10,"output_tokens":5},"model_usage_since_last_result":{"m":{"inputTokens":10,"outputTokens":5,"costUSD":0.25}}}`)
+	s.says(`
+		turn-start [p]
+		"third answer"
+		turn-end completed`)
+	if u := only[contract.TurnEnd](s)[0].Usage; u == nil || u.InputTokens != 10 || u.OutputTokens != 5 || *u.Cost != 0.25 {
+		t.Errorf("usage = %+v, want the third answer's alone", u)
+	}
+}
+
 // B106: a resumed or forked session goes on with a total that it did not use:
 // its first cost of an old version is not known, the next are differences.
 func TestBugResumedCost(t *testing.T) {
@@ -512,8 +581,8 @@ func TestBugOtherSession(t *testing.T) {
 		service notice session-not-found
 		"fresh start, no context"
 		turn-end completed`)
-	if s.facts.NativeSession != "" && s.facts.NativeSession != "00000000-0000-4000-b000-00000000000b" {
-		t.Errorf("native session = %q", s.facts.NativeSession)
+	if s.native != "00000000-0000-4000-b000-00000000000b" {
+		t.Errorf("native session = %q, want the one to resume next", s.native)
 	}
 }
 

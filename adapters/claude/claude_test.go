@@ -38,4 +38,8 @@ func TestConform(t *testing.T) {
 // TestCovered: docs/protocol/claude.md says of each native type what becomes of it.
 func TestCovered(t *testing.T) { adaptertest.Covered(t, suite(), "../../docs/protocol/claude.md") }
 
+// TestTraps: the traps of docs/protocol/claude.md name files, words and tests that are
+// there.
+func TestTraps(t *testing.T) { adaptertest.Traps(t, "../../docs/protocol/claude.md", "../..") }
+
 func FuzzProtocol(f *testing.F) { adaptertest.Fuzz(f, suite()) }

@@ -64,6 +64,19 @@ func TestCodesDocumented(t *testing.T) {
 	}
 }
 
+// TestCodesListed: docs/protocol.md has every code of the contract, and no other.
+func TestCodesListed(t *testing.T) {
+	listed := codesIn(t, "../../docs/protocol.md", "| code |", 0)
+	for _, code := range codeValues(t) {
+		if !slices.Contains(listed, code) {
+			t.Errorf("docs/protocol.md lacks the code %s", code)
+		}
+	}
+	if len(listed) != len(codeValues(t)) {
+		t.Errorf("%d codes listed, want each of %d once", len(listed), len(codeValues(t)))
+	}
+}
+
 func parse(t *testing.T, path string) *ast.File {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -26,8 +26,9 @@ type session struct {
 	live   []adapters.Delta
 	wrote  []rawjson.Value
 	done   map[string]adapters.Outcome
-	facts  adapters.Facts
-	took   []string // withdrawn asks
+	facts  adapters.Facts // the newest
+	native string         // the newest id of the session
+	took   []string       // withdrawn asks
 	wake   time.Time
 	stop   string
 	errs   int
@@ -72,6 +73,9 @@ func (s *session) apply(step adapters.Step) {
 	}
 	if step.Facts != nil {
 		s.facts = *step.Facts
+		if id := s.facts.NativeSession; id != "" {
+			s.native = id
+		}
 	}
 	s.wake = step.WakeAt
 	if step.Stop != "" {

@@ -121,6 +121,19 @@ func TestLaunchPass(t *testing.T) {
 	}
 }
 
+// What the translator relies on is switched on, whatever the user's environment says.
+func TestLaunchEnvironment(t *testing.T) {
+	l, err := claude.New().Launch(adapters.LaunchRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "DISABLE_AUTOUPDATER"} {
+		if !slices.Contains(l.Env, adapters.Pair{Name: name, Value: "1"}) {
+			t.Errorf("environment %v, want %s=1", l.Env, name)
+		}
+	}
+}
+
 func TestLaunchCommand(t *testing.T) {
 	l, err := claude.New().Launch(adapters.LaunchRequest{Command: []string{"wrap", "claude"}, Args: []string{"--debug"}})
 	if err != nil || !slices.Equal(l.Argv, []string{"wrap", "claude", "--debug"}) {

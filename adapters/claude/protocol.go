@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/silence"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/contract/session"
 	"github.com/agenthost/agenthost/internal/rawjson"
@@ -50,7 +51,8 @@ type protocol struct {
 	// abortNext aborts the turn that takes up what is pending.
 	abortNext bool
 	// gone says that Exit was called.
-	gone bool
+	gone    bool
+	silence silence.Watch
 	// answering takes the answer to an ask where the CLI does not read it on its
 	// input: at its terminal, where nothing else is written either.
 	answering func(a *ask, response []byte)
@@ -72,6 +74,7 @@ func newProtocol(info adapters.SessionInfo) *protocol {
 		finished: map[string]bool{},
 		agents:   newAgents(),
 		answers:  map[string]string{},
+		silence:  silence.New(cfg.stall),
 	}
 }
 
@@ -81,6 +84,9 @@ func (p *protocol) Capabilities() []session.Capability { return adapters.Support
 // Receive implements adapters.Protocol.
 func (p *protocol) Receive(now time.Time, f adapters.Frame) (adapters.Step, error) {
 	p.begin(now)
+	if f.Source != adapters.Stderr {
+		p.silence.Heard(now)
+	}
 	var err error
 	switch {
 	case f.Dropped > 0:
@@ -101,6 +107,7 @@ func (p *protocol) Receive(now time.Time, f adapters.Frame) (adapters.Step, erro
 // Submit implements adapters.Protocol.
 func (p *protocol) Submit(now time.Time, c adapters.Command) (adapters.Step, error) {
 	p.begin(now)
+	p.silence.Heard(now)
 	var err error
 	switch c := c.(type) {
 	case adapters.Open:
@@ -138,7 +145,25 @@ func (p *protocol) Submit(now time.Time, c adapters.Command) (adapters.Step, err
 func (p *protocol) Tick(now time.Time) adapters.Step {
 	p.begin(now)
 	p.expire()
+	if busy, tool := p.busy(); busy {
+		if text := p.silence.Notice(now, "Claude Code", tool); text != "" {
+			p.notice(contract.ServiceNotice, "", text)
+		}
+	}
 	return p.end()
+}
+
+// busy reports whether word of the agent is waited for, and whether one of its tools
+// runs. At its terminal a person sees for himself.
+func (p *protocol) busy() (busy, tool bool) {
+	working := p.turn.open || len(p.inputs)+len(p.next) > 0
+	if !working || p.turn.aborted || p.answering != nil || p.gone || len(p.asks) > 0 {
+		return false, false
+	}
+	for _, c := range p.calls {
+		tool = tool || !c.ended
+	}
+	return true, tool
 }
 
 func (p *protocol) begin(now time.Time) {
@@ -149,6 +174,11 @@ func (p *protocol) begin(now time.Time) {
 func (p *protocol) end() adapters.Step {
 	p.flushLate()
 	p.step.WakeAt = p.requests.deadline()
+	if busy, tool := p.busy(); busy {
+		if at := p.silence.At(tool); !at.IsZero() && (p.step.WakeAt.IsZero() || at.Before(p.step.WakeAt)) {
+			p.step.WakeAt = at
+		}
+	}
 	step := p.step
 	p.step = adapters.Step{}
 	return step

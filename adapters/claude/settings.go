@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/silence"
 	"github.com/agenthost/agenthost/internal/rawjson"
 )
 
@@ -26,6 +28,8 @@ type settings struct {
 	rememberInAgent bool
 	native          string
 	sources         string
+	// stall is after how long a silence is told, 0 for never.
+	stall time.Duration
 }
 
 func parseSettings(o adapters.Options) (settings, error) {
@@ -41,8 +45,14 @@ func parseSettings(o adapters.Options) (settings, error) {
 			s.native = v
 		case settingSources:
 			s.sources = v
+		case silence.Setting:
+			d, err := silence.Parse(v)
+			if err != nil {
+				return settings{}, fmt.Errorf("claude: %w", err)
+			}
+			s.stall = d
 		default:
-			names := []string{settingRemember, settingSettings, settingSources}
+			names := []string{settingRemember, settingSettings, settingSources, silence.Setting}
 			slices.Sort(names)
 			return settings{}, fmt.Errorf("claude: setting %q: want one of %q", name, names)
 		}

@@ -163,6 +163,9 @@ func TestAbortPending(t *testing.T) {
 		p := s.prompt("p")
 		s.ack(p, "queued")
 		s.submit(adapters.Abort{})
+		if r := s.request("interrupt"); !r.Get("request", "cancel_queued").True() {
+			t.Errorf("wrote %s, want what is queued cancelled, too", r)
+		}
 		s.ack(p, "cancelled")
 		s.hearf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"still_queued":[],"cancelled":[%q]}}}`,
 			s.request("interrupt").Get("request_id").Text(), p)
@@ -406,6 +409,21 @@ func TestOpenFails(t *testing.T) {
 	}
 }
 
+// A CLI that refuses the handshake works without it.
+func TestHandshakeRefused(t *testing.T) {
+	s := begin(t, adapters.Options{})
+	s.hearf(`{"type":"control_response","response":{"subtype":"error","request_id":%q,"error":"what?"}}`, s.request("initialize").Get("request_id").Text())
+	if o, ok := s.done["open"]; !ok || o.Err != nil {
+		t.Fatalf("open = %+v, %v; want it done", o, ok)
+	}
+	s.prompt("p")
+	s.hear(sayHello, ended)
+	s.says(`
+		turn-start [p]
+		"hello"
+		turn-end completed`)
+}
+
 // A request of the CLI that nobody serves is refused where people see it.
 func TestRefusedRequests(t *testing.T) {
 	for _, kind := range []string{"hook_callback", "of_the_future"} {
@@ -481,6 +499,7 @@ func TestNotices(t *testing.T) {
 		`{"type":"auth_status","output":["Open https://x"]}`:                                               "service notice auth-required",
 		`{"type":"auth_status","error":"no"}`:                                                              "service error auth-required",
 		`{"type":"system","subtype":"permission_denied","tool_name":"Bash","decision_reason":"rule"}`:      "service notice",
+		`{"type":"tool_progress","tool_use_id":"toolu_1-heartbeat-1","parent_tool_use_id":"toolu_1"}`:      "",
 		`{"type":"system","subtype":"informational","level":"info","content":"x"}`:                         "",
 		`{"type":"system","subtype":"informational","level":"warning","content":"x"}`:                      "service notice",
 		`{"type":"system","subtype":"notification","priority":"low","text":"x"}`:                           "",
@@ -494,8 +513,8 @@ func TestNotices(t *testing.T) {
 	} {
 		s := start(t, adapters.Options{})
 		s.hear(line)
-		if got := strings.TrimSpace(s.story()); got != want {
-			t.Errorf("%s said %q, want %q", line, got, want)
+		if got := strings.TrimSpace(s.story()); got != want || s.errs > 0 {
+			t.Errorf("%s said %q with %d errors, want %q", line, got, s.errs, want)
 		}
 	}
 }
@@ -548,6 +567,64 @@ func TestLocalCommand(t *testing.T) {
 	s.says(`
 		turn-start [p]
 		"Total cost: $1"
+		turn-end completed`)
+}
+
+// B044: an agent that says nothing is told of, while no person is waited for, and can
+// be stopped; nothing of it ends by itself.
+func TestSilence(t *testing.T) {
+	minute := adapters.Options{Settings: map[string]string{"stall": "1m"}}
+	told := func(s *session) int { return len(only[contract.Service](s)) }
+	s := start(t, minute)
+	s.tick(time.Hour)
+	p := s.prompt("p")
+	if s.tick(59 * time.Second); told(s) != 0 || s.wake.Sub(s.now) != time.Second {
+		t.Errorf("told %d times too early, next in %v", told(s), s.wake.Sub(s.now))
+	}
+	if s.tick(time.Second); told(s) != 1 {
+		t.Errorf("told %d times of a prompt that nobody takes up", told(s))
+	}
+	s.ack(p, "queued", "started")
+	s.hear(`{"type":"system","subtype":"init","session_id":"x"}`)
+	for _, wait := range []time.Duration{time.Minute, 4 * time.Minute, 10 * time.Minute, time.Hour} {
+		s.tick(wait)
+	}
+	if told(s) != 4 {
+		t.Errorf("told %d times, want the three of a new silence", told(s))
+	}
+	// A tool may take longer, and a person as long as he likes.
+	s.hear(bashCall)
+	if s.tick(4 * time.Minute); told(s) != 4 {
+		t.Error("told of a tool that runs for 4 minutes")
+	}
+	s.hear(bashAsk)
+	if s.tick(24 * time.Hour); told(s) != 4 {
+		t.Error("told of a person")
+	}
+	s.submit(adapters.Answer{Ask: "rq-1", Decision: contract.AllowOnce})
+	if s.tick(5 * time.Minute); told(s) != 5 || !strings.Contains(only[contract.Service](s)[4].Text, "A tool may be running") {
+		t.Errorf("told %d times of a tool that hangs", told(s))
+	}
+	s.submit(adapters.Abort{})
+	s.hear(`{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_tools"}`)
+	s.tick(time.Hour)
+	if end := only[contract.TurnEnd](s); told(s) != 5 || len(end) != 1 || end[0].Status != contract.TurnCancelled {
+		t.Errorf("told %d times, ends %+v", told(s), end)
+	}
+}
+
+// What the CLI prints about a changed model is no text of the turn that runs.
+func TestModelIsNoText(t *testing.T) {
+	s := start(t, adapters.Options{})
+	s.prompt("p")
+	s.hear(`{"type":"system","subtype":"init","session_id":"x"}`)
+	s.submit(adapters.Configure{ID: "c", Model: "sonnet"})
+	s.hear(`{"type":"user","message":{"role":"user","content":"<local-command-stdout>Set model to sonnet</local-command-stdout>"},"isReplay":true}`)
+	s.reply(s.request("set_model"), `{"model":"claude-sonnet-5-5"}`)
+	s.hear(`{"type":"result","subtype":"success","is_error":false,"num_turns":0,"result":""}`)
+	s.says(`
+		turn-start [p]
+		user config claude-sonnet-5-5
 		turn-end completed`)
 }
 

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -163,6 +164,7 @@ func (t *terminal) crewSays(m *member, v rawjson.Value) error {
 // agentStopped takes the end of a sub-agent's run.
 func (t *terminal) agentStopped(id string) {
 	t.hooks.answered(func(d standing) bool { return d.agent == id })
+	maps.DeleteFunc(t.hooks.calls, func(_ string, c *foretold) bool { return id != "" && c.agent == id })
 	m := t.crew.known(id)
 	if m == nil {
 		return // one that works for the CLI itself, as when it compacts

@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"encoding/json/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,8 @@ import (
 	"github.com/agenthost/agenthost/contract"
 )
 
-// console plays the CLI and its screen for a terminal Protocol.
+// console plays the CLI and its screen for a terminal Protocol. It shows what is typed in
+// its input line, and again when it is looked at.
 type console struct {
 	t     *testing.T
 	p     adapters.Protocol
@@ -19,6 +21,16 @@ type console struct {
 	wake  time.Time
 	n     int
 	steps []adapters.Step
+
+	// shown is what the screen shows whatever is typed, nil for the input line alone.
+	shown *adapters.Screen
+	// input is what stands in that, sent what was sent from there.
+	input string
+	sent  []string
+	// deaf is how many Enters get lost, slow that pastes are not shown yet, busy that
+	// the CLI says that it works.
+	deaf       int
+	slow, busy bool
 }
 
 const sessionPath = "/home/u/.claude/projects/-home-u-my-app/11111111-1111-4111-8111-111111111111.jsonl"
@@ -41,9 +53,53 @@ func started(t *testing.T) *console {
 }
 
 func (c *console) took(s adapters.Step) adapters.Step {
+	c.t.Helper()
 	c.steps = append(c.steps, s)
 	c.wake = s.WakeAt
+	for _, w := range s.Write {
+		c.key(string(w))
+	}
+	looked := slices.ContainsFunc(s.Effects, func(e adapters.Effect) bool { _, ok := e.(adapters.Look); return ok })
+	if looked || len(s.Write) > 0 && c.shown == nil {
+		c.redraw()
+	}
 	return s
+}
+
+// key types something at the input line, if it is shown.
+func (c *console) key(keys string) {
+	if c.shown != nil {
+		return // a dialog takes no text
+	}
+	text, pasted := strings.CutPrefix(strings.TrimSuffix(keys, "\x1b[201~"), "\x1b[200~")
+	switch {
+	case pasted && c.slow:
+	case pasted:
+		c.input += text
+	case keys == "\r" && c.deaf > 0:
+		c.deaf--
+	case keys == "\r" && c.input != "":
+		c.sent, c.input = append(c.sent, c.input), ""
+	case strings.HasPrefix(keys, "\x05\x15"):
+		c.input = ""
+	}
+}
+
+// redraw tells what the screen shows.
+func (c *console) redraw() adapters.Step {
+	c.t.Helper()
+	if c.shown != nil {
+		return c.look(*c.shown)
+	}
+	rule := strings.Repeat("─", 80)
+	rows := strings.Split("❯ "+c.input, "\n")
+	rows[0] = strings.TrimRight(rows[0], " ")
+	lines := append(append([]string{"", rule}, rows...), rule)
+	if c.busy {
+		lines[0] = "✻ Puzzling… (running UserPromptSubmit hooks… 1/2 · 14s)"
+	}
+	last := rows[len(rows)-1]
+	return c.look(adapters.Screen{Cols: 80, Rows: 24, X: max(2, len([]rune(last))), Y: len(rows) + 1, Paste: true, Lines: lines})
 }
 
 func (c *console) submit(cmd adapters.Command) adapters.Step {
@@ -107,13 +163,25 @@ func (c *console) ask(command string) (string, adapters.Step) {
 	return c.hook("PermissionRequest", `"tool_name":"Bash","tool_input":{"command":"`+command+`"}`)
 }
 
+// screen shows the input line with what stands in it; at 2 the cursor is before what the
+// CLI proposes.
 func (c *console) screen(line string, x int) adapters.Step {
 	c.t.Helper()
-	rule := strings.Repeat("─", 80)
-	return c.show(adapters.Screen{Cols: 80, Rows: 24, X: x, Y: 1, Paste: true, Lines: []string{rule, line, rule}})
+	c.shown, c.input = nil, ""
+	if x > 2 {
+		c.input = strings.TrimPrefix(line, "❯ ")
+	}
+	return c.redraw()
 }
 
+// show shows a screen that takes no text.
 func (c *console) show(s adapters.Screen) adapters.Step {
+	c.t.Helper()
+	c.shown = &s
+	return c.look(s)
+}
+
+func (c *console) look(s adapters.Screen) adapters.Step {
 	c.t.Helper()
 	step, err := c.p.Receive(c.now, s.Frame())
 	if err != nil {
@@ -181,4 +249,8 @@ func (c *console) done(id string) *adapters.Outcome {
 	return nil
 }
 
+// pasted is a text as it is typed, with its Enter.
 func pasted(text string) string { return "\x1b[200~" + text + "\x1b[201~\r" }
+
+// wiped takes a short text out of the input line.
+const wiped = "\x05\x15\x15\x15\x15"

@@ -147,7 +147,9 @@ func (t *terminal) record(v rawjson.Value) error {
 		t.titled(v.Get("aiTitle").Text())
 	case "custom-title":
 		t.titled(v.Get("customTitle").Text())
-	case "summary", "queue-operation", "mode", "last-prompt", "cost-state", "tools-used", "agent-name", "agent-color", "agent-setting",
+	case "queue-operation":
+		t.queued(v)
+	case "summary", "mode", "last-prompt", "cost-state", "tools-used", "agent-name", "agent-color", "agent-setting",
 		"file-history-snapshot", "file-history-delta", "api-request", "api-request-blob", "api-request-shape", "atis-latch", "tag", "pr-link",
 		"progress", "content-replacement", "speculation-accept", "task-summary", "worktree-state", "attribution-snapshot", "marble-origami-commit",
 		"marble-origami-snapshot":

@@ -38,8 +38,10 @@ type hooks struct {
 	asked map[string]bool
 	// standing are the CLI's own dialogs for asks that were withdrawn, by hook.
 	standing map[string]standing
-	// gated are PreToolUse hooks that are not answered while a text is typed.
-	gated []gated
+	// gated are hooks of calls that are not answered while a text is typed, gatedSince
+	// is since when.
+	gated      []gated
+	gatedSince time.Time
 	// refused are calls that were rejected from elsewhere.
 	refused map[string]bool
 }
@@ -48,17 +50,18 @@ type hooks struct {
 type foretold struct {
 	id, name string
 	input    rawjson.Value
-	at       time.Time
 	agent    string
-	asked    bool
 	seq      int
+	// free says that its hook was answered: its dialog may come from then on, when the
+	// person's own hooks have ended. Asked says that it came.
+	free, asked bool
 }
 
 // standing is a dialog of a sub-agent's that only the person at the terminal can answer:
 // the ask's key, the call if it is known, and the CLI's id of the sub-agent.
 type standing struct{ key, call, agent string }
 
-// gated is a PreToolUse hook that waits, and its call.
+// gated is a hook that waits, and the call that it is before; none when it is behind one.
 type gated struct{ hook, call string }
 
 // request is a permission request that waits for its call to be told.
@@ -90,6 +93,10 @@ func (t *terminal) hook(id string, data []byte) error {
 	// What the step does comes before the answer: a file is followed before the CLI
 	// goes on to write it.
 	err = t.heard(name, v)
+	if name == hookPostTool || name == hookToolFailed {
+		t.gate(id, "")
+		return err
+	}
 	t.letGo(id)
 	return err
 }
@@ -106,7 +113,7 @@ func (t *terminal) heard(name string, v rawjson.Value) error {
 	case hookPostTool, hookToolFailed:
 		t.ran(v)
 	case hookStop:
-		t.stopHook(false)
+		t.stopHook(false, v.Get("last_assistant_message").Text())
 	case hookStopFailed:
 		t.stopFailed(v)
 	case hookAgentStop:
@@ -134,46 +141,59 @@ func (t *terminal) reply(id string, output []byte) {
 	}
 }
 
-// preTool notes a call that is about to be made. While a text is typed it waits:
-// the dialog that may follow would take the Enter for its own.
+// preTool notes a call that is about to be made.
 func (t *terminal) preTool(id string, v rawjson.Value) {
 	call := v.Get("tool_use_id").Text()
 	if call != "" {
 		t.callSeq++
 		t.hooks.calls[call] = &foretold{
-			id: call, name: v.Get("tool_name").Text(), input: clone(v.Get("tool_input")), agent: v.Get("agent_id").Text(), at: t.now, seq: t.callSeq,
+			id: call, name: v.Get("tool_name").Text(), input: clone(v.Get("tool_input")), agent: v.Get("agent_id").Text(), seq: t.callSeq,
 		}
 	}
-	if t.typed.typing() {
-		t.hooks.gated = append(t.hooks.gated, gated{id, call})
-		return
+	if v.Get("agent_id").Text() == "" {
+		t.ends.answered = true
 	}
-	t.letGo(id)
+	t.gate(id, call)
+}
+
+// gate holds a hook before or behind a call while a text waits: no dialog can come before
+// it is answered, so that is when one can be typed.
+func (t *terminal) gate(id, call string) {
+	if len(t.hooks.gated) == 0 {
+		t.hooks.gatedSince = t.now
+	}
+	t.hooks.gated = append(t.hooks.gated, gated{id, call})
 }
 
 // ungate lets the calls go on that waited for a text to be typed.
 func (t *terminal) ungate() {
 	for _, g := range t.hooks.gated {
 		if c := t.hooks.calls[g.call]; c != nil {
-			c.at = t.now // its dialog may come from now on
+			c.free = true
 		}
 		t.letGo(g.hook)
 	}
-	t.hooks.gated = nil
+	t.hooks.gated, t.hooks.gatedSince = nil, time.Time{}
+	t.alarmOff(alarmGate)
 }
 
-// settling is how long after a call was let go its dialog may still come.
-const settling = 1500 * time.Millisecond
-
-// unsettled reports whether a permission dialog may open any moment, and until when.
-func (t *terminal) unsettled() (time.Time, bool) {
-	var until time.Time
+// unsettled reports whether a permission dialog may open any moment: a call was let go
+// and has neither asked nor ended. How long the person's own hooks keep it is not known.
+// That of a sub-agent in the background opens only when its hook was answered.
+func (t *terminal) unsettled() bool {
 	for _, c := range t.hooks.calls {
-		if end := c.at.Add(settling); !c.asked && end.After(t.now) && end.After(until) {
-			until = end
+		if c.free && !c.asked && !t.inBackground(c.agent) {
+			return true
 		}
 	}
-	return until, !until.IsZero()
+	return false
+}
+
+// inBackground reports whether a sub-agent, by the CLI's id, works beside the turn or
+// not any more.
+func (t *terminal) inBackground(agent string) bool {
+	a := t.agents.byTask[agent]
+	return agent != "" && (!t.turn.open || a != nil && (a.background || !a.running()))
 }
 
 // ran takes a call that ran: somebody allowed it, or nobody had to be asked.
@@ -191,8 +211,12 @@ func (t *terminal) notification(v rawjson.Value) {
 		// The request itself was heard.
 	case "idle_prompt":
 		// Nothing has happened for a minute.
-		if t.turn.open && len(t.asks) == 0 && len(t.hooks.waiting) == 0 {
-			t.endTurn(contract.TurnEnd{Status: contract.TurnCompleted})
+		switch {
+		case !t.turn.open || len(t.asks)+len(t.hooks.waiting) > 0:
+		case t.ends.prompt != "" && !t.ends.answered && t.turn.failure == nil:
+			t.interrupted() // it was taken back
+		default:
+			t.endTurn(t.completed())
 		}
 	default:
 		if text := v.Get("message").Text(); text != "" {
@@ -296,6 +320,10 @@ const ownDialogAfter = 20 * time.Second
 func (t *terminal) release(r *request) {
 	a := t.openAsk(r.hook)
 	if a == nil {
+		return
+	}
+	if t.typed.typing() {
+		t.waitFor("", ownDialog+r.hook, time.Second, func(reply) { t.release(r) }) // its dialog would take the Enter
 		return
 	}
 	t.hooks.standing[r.hook] = standing{a.key, r.call, r.agent}

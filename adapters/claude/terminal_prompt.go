@@ -19,39 +19,73 @@ type typist struct {
 	queue []*text
 	// told says that people know that the first text waits.
 	told bool
+	// lookAt is when the screen is to be looked at again for the first text.
+	lookAt time.Time
+	// givenUp is the text, squashed, that was given up last though it had been entered.
+	givenUp string
 }
 
-// text is a prompt or a steer on its way.
+// text is a prompt or a steer on its way: it is pasted, the input line shows it, Enter is
+// pressed, the line is free again, its hook tells that the CLI took it, and the file that
+// it came up. Each of these is waited for: none is taken for granted after a while.
 type text struct {
 	id, text string
 	steer    bool
 	since    time.Time
-	// typed is when its Enter was pressed last, zero before; tries how often.
-	typed time.Time
-	tries int
-	// lent says that a person's half line was taken away for it, to be put back.
-	lent bool
+	// pasted is when it was pasted last, zero before; pastes how often.
+	pasted time.Time
+	pastes int
+	// entered is when its Enter was pressed last, zero before; enters how often.
+	entered time.Time
+	enters  int
+	// mark is how many looks at the screen there were when it was last typed at: only
+	// later ones tell what became of that.
+	mark int
+	// left says that the input line was seen without it behind its Enter: the CLI has it.
+	left bool
+	// stood says that the input line was seen with it since it was pasted last.
+	stood bool
+	// overheld says that calls have been held for it for as long as may be.
+	overheld bool
+	// lent is a person's half line that was taken away for it, to be put back.
+	lent string
 	// sent says that the CLI took it: its hook came. The file tells what became of it.
 	sent bool
-	// revoked says that somebody said abort when it was typed: its turn is stopped when
-	// it comes up.
+	// hasSince is since when the CLI has it, worked says that it was seen at work then,
+	// idle is since when it does nothing, zero for not.
+	hasSince time.Time
+	worked   bool
+	idle     time.Time
+	shown    sight
+	// revoked says that somebody said abort when it was sent: its turn is stopped when it
+	// comes up.
 	revoked bool
 }
 
 func (k *text) input() *input { return &input{id: k.id, uuid: MessageUUID(k.id), steer: k.steer} }
 
-// typing reports whether a text was typed and nothing says yet that it was taken.
+// has reports whether the CLI has it: no key is pressed for it any more.
+func (k *text) has() bool { return k.sent || k.left }
+
+// typing reports whether a text is being typed: its Enter may be pressed any moment.
 func (y *typist) typing() bool {
-	return len(y.queue) > 0 && !y.queue[0].typed.IsZero() && !y.queue[0].sent
+	return len(y.queue) > 0 && !y.queue[0].pasted.IsZero() && !y.queue[0].has()
+}
+
+// in reports whether a text that was sent at the terminal holds what was pasted. A person's
+// half-written line stands before it. In the input line a person could write on.
+func (k *text) in(said string) bool {
+	got, own := squash(said), squash(k.text)
+	return !k.pasted.IsZero() && (strings.HasSuffix(got, own) || k.stood && strings.Contains(got, own))
 }
 
 // take takes the text that a record tells of off the queue, nil when it is none of
-// ours. A person's half-written line stands before what was pasted behind it.
+// ours.
 func (y *typist) take(said string) *text {
 	got := squash(said)
-	i := slices.IndexFunc(y.queue, func(k *text) bool { return !k.typed.IsZero() && squash(k.text) == got })
+	i := slices.IndexFunc(y.queue, func(k *text) bool { return !k.pasted.IsZero() && squash(k.text) == got })
 	if i < 0 {
-		i = slices.IndexFunc(y.queue, func(k *text) bool { return !k.typed.IsZero() && strings.HasSuffix(got, squash(k.text)) })
+		i = slices.IndexFunc(y.queue, func(k *text) bool { return k.in(said) })
 	}
 	if i < 0 {
 		return nil
@@ -121,6 +155,9 @@ func keystrokes(said string) string {
 	if strings.IndexAny(said, "!#&") == 0 {
 		said = " " + said
 	}
+	if last := said[strings.LastIndexFunc(said, unicode.IsSpace)+1:]; strings.HasPrefix(last, "@") {
+		said += " " // else a list of files is open, which takes the Enter
+	}
 	return adapters.Pasted(said)
 }
 
@@ -131,154 +168,14 @@ func (t *terminal) press(keys string) {
 	}
 }
 
-// The keys of the CLI's input line that take a line away and put it back.
-const (
-	keyEnd  = "\x05"
-	keyKill = "\x15"
-	keyYank = "\x19"
-)
-
-const (
-	// lineTaken is how long a person's half line keeps others from typing. Then it is
-	// taken away for a moment.
-	lineTaken = 30 * time.Second
-	// takenPatience is how long the CLI may take to say that it took a text. Then
-	// Enter is pressed again.
-	takenPatience = 5 * time.Second
-	// maxTries bounds that. Then the text fails.
-	maxTries = 3
-	// untoldPatience is how long after its hook a text may go without a record. A hook
-	// of the user's may have refused it.
-	untoldPatience = time.Minute
-	// drawPatience is how long after the start no screen is needed to type.
-	drawPatience = 10 * time.Second
-	// waitTold is how long a text waits before people are told why.
-	waitTold = 5 * time.Second
-)
-
-// pump types the first text when that is safe, and looks after the one that was.
-func (t *terminal) pump() {
-	y := &t.typed
-	if !y.typing() {
-		t.ungate()
-	}
-	if t.gone || len(y.queue) == 0 {
-		t.alarmOff(alarmType)
-		return
-	}
-	switch k := y.queue[0]; {
-	case k.sent:
-		t.untold(k)
-	case !k.typed.IsZero():
-		t.untaken(k)
-	default:
-		t.type_(k)
-	}
-}
-
-// type_ types a text unless something stands in the way.
-func (t *terminal) type_(k *text) {
-	why, until := t.obstacle(k)
-	if why == "" {
-		if t.watch.seen && !t.watch.free() {
-			k.lent = true
-			t.press(keyEnd + keyKill)
-		}
-		t.press(keystrokes(k.text))
-		t.press("\r")
-		k.typed, k.tries = t.now, 1
-		t.alarmAt(alarmType, t.now.Add(takenPatience))
-		return
-	}
-	tell := k.since.Add(waitTold)
-	switch {
-	case !t.typed.told && !t.now.Before(tell):
-		t.typed.told = true
-		t.notice(contract.ServiceNotice, "", "The message waits: "+why+".")
-	case !t.typed.told && (until.IsZero() || tell.Before(until)):
-		until = tell
-	}
-	if until.IsZero() {
-		t.alarmOff(alarmType)
-		return
-	}
-	t.alarmAt(alarmType, until)
-}
-
-// obstacle is why nothing may be typed now, and until when if that is known. A
-// dialog would lose the text, and take the Enter behind it for its first answer.
-func (t *terminal) obstacle(k *text) (string, time.Time) {
-	switch {
-	case !t.ready():
-		return "the agent has not started yet", time.Time{}
-	case t.asking():
-		return "a permission request is open", time.Time{}
-	case t.watch.gate != nil:
-		return "the agent asks something in its terminal", time.Time{}
-	case !k.steer && t.turn.open:
-		return "a turn runs in the agent's terminal", time.Time{}
-	case !t.watch.seen && t.now.Before(t.born.Add(drawPatience)):
-		return "the agent has not drawn its screen yet", t.born.Add(drawPatience)
-	case k.steer && t.turn.open && t.watch.asked:
-		// That was a dialog, which is closed. While a turn runs the screen may never rest.
-	case t.watch.seen && t.watch.halfLine():
-		// A person may be thinking about it.
-		if due := t.watch.since.Add(lineTaken); t.now.Before(due) {
-			return "the agent's input line holds a text that was not sent", due
-		}
-	case t.watch.seen && !t.watch.free():
-		return "a dialog of the agent is open in its terminal", time.Time{}
-	}
-	if until, unsettled := t.unsettled(); unsettled {
-		return "a tool is about to run", until
-	}
-	return "", time.Time{}
-}
-
-// untaken presses Enter again for a text that nothing says was taken, or gives up.
-func (t *terminal) untaken(k *text) {
-	due := k.typed.Add(takenPatience)
-	if t.now.Before(due) {
-		t.alarmAt(alarmType, due)
-		return
-	}
-	if k.tries >= maxTries {
-		t.failText(k, "the agent's terminal did not take the message")
-		return
-	}
-	k.tries, k.typed = k.tries+1, t.now
-	if t.stuck(k) {
-		t.press("\r")
-	}
-	t.alarmAt(alarmType, t.now.Add(takenPatience))
-}
-
-// stuck reports whether a typed text stands in the input line and waits for its Enter
-// alone. Anywhere else the key would be an answer.
-func (t *terminal) stuck(k *text) bool {
-	_, unsettled := t.unsettled()
-	return !k.revoked && !unsettled && !t.asking() &&
-		t.watch.gate == nil && t.watch.seen && t.watch.holds(k.text)
-}
-
-// untold gives up a text that was taken and never came up.
-func (t *terminal) untold(k *text) {
-	due := k.typed.Add(untoldPatience)
-	if t.turn.open && k.steer {
-		t.alarmOff(alarmType) // it waits for the turn's next step
-		return
-	}
-	if t.now.Before(due) {
-		t.alarmAt(alarmType, due)
-		return
-	}
-	t.failText(k, "the agent took the message and did nothing with it: one of its hooks may have refused it")
-}
-
 // failText gives a text up.
 func (t *terminal) failText(k *text, why string) {
 	t.typed.queue = slices.DeleteFunc(t.typed.queue, func(o *text) bool { return o == k })
 	t.typed.told = false
+	t.giveBack(k)
+	if !k.entered.IsZero() {
+		t.typed.givenUp = squash(k.text)
+	}
 	e := wireError{contract.CodeAgentError, why}
 	if k.steer {
 		t.fail(k.id, e)
@@ -298,15 +195,45 @@ func (t *terminal) promptHook(v rawjson.Value) {
 		return
 	}
 	if !t.turn.open {
-		t.ends.submitted, t.ends.submittedAt = said, t.now
+		t.ends.submitted, t.ends.submittedLook, t.ends.shown, t.ends.idle = said, t.watch.looks, sight{}, glimpse{}
 	}
-	if y := &t.typed; y.typing() {
-		if k := y.queue[0]; strings.HasSuffix(squash(said), squash(k.text)) {
-			k.sent, k.typed = true, t.now
-			if k.lent {
-				t.press(keyYank)
+	t.wasSent(said)
+}
+
+// queued takes the record of a text that waits for the CLI's next step, or of those that
+// waited and were taken back into the input line, by the person at the terminal.
+func (t *terminal) queued(v rawjson.Value) {
+	said := unpaste(v.Get("content").Text())
+	switch v.Get("operation").Text() {
+	case "enqueue":
+		t.wasSent(said)
+	case "popAll":
+		for _, k := range slices.Clone(t.typed.queue) {
+			if k.has() && strings.Contains(squash(said), squash(k.text)) {
+				t.revoke(k)
 			}
 		}
+	}
+}
+
+// wasSent notes that the CLI took the text that is being typed, if it is that.
+func (t *terminal) wasSent(said string) {
+	if len(t.typed.queue) == 0 || said == "" {
+		return
+	}
+	k := t.typed.queue[0]
+	if !k.sent && k.in(said) {
+		k.sent = true
+		t.had(k)
+		t.giveBack(k)
+	}
+}
+
+// giveBack puts a person's half line back.
+func (t *terminal) giveBack(k *text) {
+	if k.lent != "" {
+		k.lent = ""
+		t.press(keyYank)
 	}
 }
 
@@ -317,8 +244,9 @@ func (t *terminal) blocked(why string) {
 	if len(t.typed.queue) == 0 || !t.typed.queue[0].sent || t.turn.open {
 		return
 	}
-	t.press(keyKill)
-	t.failText(t.typed.queue[0], why)
+	k := t.typed.queue[0]
+	t.wipe(k.text)
+	t.failText(k, why)
 }
 
 // pressed is told that a text of ours was taken up.
@@ -328,17 +256,20 @@ func (t *terminal) pressed(k *text) {
 	}
 }
 
-// unqueue drops the texts that were not typed. The one that was is stopped when it
-// comes up.
+// unqueue drops the texts that were not sent: one whose Enter was not pressed is wiped
+// away. The one that was sent is stopped when it comes up.
 func (t *terminal) unqueue() {
 	y := &t.typed
 	y.queue = slices.DeleteFunc(y.queue, func(k *text) bool {
-		if !k.typed.IsZero() {
+		if !k.entered.IsZero() || k.has() {
 			k.revoked = true
 			return false
 		}
+		if !k.pasted.IsZero() {
+			t.unpasted(k)
+		}
 		if k.steer {
-			t.fail(k.id, wireError{contract.CodeAgentError, "the message was cancelled before it was typed"})
+			t.fail(k.id, wireError{contract.CodeAgentError, "the message was cancelled before it was sent"})
 		} else {
 			t.late = append(t.late, settled{k.input(), contract.TurnEnd{Status: contract.TurnCancelled}})
 		}

@@ -137,8 +137,8 @@ func (t *terminal) configure(c adapters.Configure) error {
 const waitMode = "mode "
 
 // modePatience is how long the CLI may take to change the mode when a plan was
-// approved.
-const modePatience = 3 * time.Second
+// approved: it tells with the next hook or record, which hooks of the user's hold up.
+const modePatience = hookTimeout * time.Second
 
 // op starts an operation: those that need no word of the CLI.
 func (t *terminal) op(c adapters.Op) error {

@@ -18,6 +18,10 @@ func (t *terminal) assistantRecord(v rawjson.Value) error {
 		return nil
 	}
 	t.enter()
+	t.ends.answered = true
+	if text := contentText(content); text != "" {
+		t.ends.said = text
+	}
 	if f := t.turn.failure; f != nil {
 		// The turn goes on all the same.
 		t.turn.failure, t.ends.told = nil, false
@@ -50,6 +54,7 @@ func (t *terminal) apiErrorRecord(v rawjson.Value) {
 		f.text += b.Get("text").Text()
 	}
 	t.enter()
+	t.ends.answered = true
 	t.turn.failure = f
 	if t.ends.failed {
 		t.endTurn(t.completed())

@@ -235,18 +235,19 @@ func TestTerminalAbort(t *testing.T) {
 	}
 }
 
-// A turn of which nothing was answered is taken back by the key: no record tells, the
-// prompt stands in the input line again.
+// A turn of which nothing was answered is taken back by Esc: no record tells, the prompt
+// stands in the input line again. It ends as soon as that is seen.
 func TestTerminalAbortPutsBack(t *testing.T) {
 	for _, c := range []struct {
-		shown string
-		ours  bool
-		want  string
+		shown      string
+		ours, busy bool
+		want       string
 	}{
-		{"❯ hello", true, "\x1b\x05\x15"},
-		{"❯ hello", false, "\x1b"},
-		{"❯ another", true, "\x1b\x1b"},
-		{"❯", true, "\x1b\x1b"},
+		{"❯ hello", true, false, "\x1b" + wiped},
+		{"❯ hello", false, false, "\x1b"},
+		{"❯ another", true, false, "\x1b"}, // it does nothing: the key would open a menu
+		{"❯", true, false, "\x1b"},
+		{"❯", true, true, "\x1b\x1b"},
 	} {
 		con := started(t)
 		before := ""
@@ -254,16 +255,66 @@ func TestTerminalAbortPutsBack(t *testing.T) {
 			con.submit(adapters.Prompt{ID: "p1", Text: "hello"})
 			before = pasted("hello")
 		}
-		con.screen("❯ hello", 7) // before Enter worked
 		con.prompt("hello")
 		con.submit(adapters.Abort{})
+		con.busy = c.busy
 		con.wait(time.Second)
-		con.screen(c.shown, 7)
-		con.wait(4 * time.Second)
+		con.screen(c.shown, len([]rune(c.shown)))
+		con.wait(5 * time.Second)
 		ends := said[contract.TurnEnd](con)
-		back := c.want != "\x1b\x1b"
-		if got := strings.TrimPrefix(con.typed(), before); got != c.want || back != (len(ends) == 1 && ends[0].Status == contract.TurnCancelled) {
+		if got := strings.TrimPrefix(con.typed(), before); got != c.want || c.busy != (len(ends) == 0) || !c.busy && ends[0].Status != contract.TurnCancelled {
 			t.Errorf("%+v: typed %q, turn-ends %+v", c, got, ends)
+		}
+	}
+}
+
+// The person's own Esc ends the turn likewise, once, and leaves the line alone.
+func TestTerminalEscTakesBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		esc  func(*console)
+		want int
+	}{
+		"shown":                        {func(c *console) { c.screen("❯ hello", 7); c.wait(2 * time.Second) }, 1},
+		"looked at while it was drawn": {func(c *console) { c.screen("❯ hello", 7); c.screen("❯", 2); c.wait(time.Minute) }, 0},
+		"late": {func(c *console) { // it shows the prompt before Enter
+			c.wait(4 * time.Second)
+			c.busy = true
+			c.wait(time.Minute)
+		}, 0},
+		"before a look": {func(c *console) { c.wait(10 * time.Second) }, 1},
+		"from the history while the turn runs": {func(c *console) {
+			c.busy = true
+			c.screen("❯ hello", 7)
+			c.wait(time.Minute)
+		}, 0},
+		"typed again behind an answer": {func(c *console) {
+			c.line(`"type":"assistant","message":{"id":"m1","model":"claude-x","content":[{"type":"text","text":"done"}]}`)
+			c.screen("❯ hello", 7)
+			c.wait(time.Minute)
+		}, 0},
+		"another text": {func(c *console) { c.screen("❯ hello there", 13); c.wait(time.Minute) }, 0},
+		"sent again before it was seen": {func(c *console) {
+			c.line(`"type":"user","parentUuid":"before","origin":{"kind":"human"},"promptSource":"typed","message":{"content":"hello there"}`)
+		}, 1},
+		"sent behind a turn that was not told to end": {func(c *console) {
+			c.line(`"type":"user","parentUuid":"after","origin":{"kind":"human"},"promptSource":"typed","message":{"content":"hello there"}`)
+		}, 0},
+	} {
+		con := started(t)
+		con.line(`"type":"user","parentUuid":"before","origin":{"kind":"human"},"promptSource":"typed","message":{"content":"hello"}`)
+		if name == "late" || name == "before a look" {
+			con.screen("❯ hello", 7)
+		}
+		con.wait(time.Second)
+		c.esc(con)
+		n := 0
+		for _, end := range said[contract.TurnEnd](con) {
+			if end.Status == contract.TurnCancelled {
+				n++
+			}
+		}
+		if n != c.want || len(said[contract.Abort](con)) != c.want || con.typed() != "" {
+			t.Errorf("%s: %d turns cancelled, %d aborts, typed %q, want %d and nothing typed", name, n, len(said[contract.Abort](con)), con.typed(), c.want)
 		}
 	}
 }
@@ -286,13 +337,12 @@ func TestTerminalAbortsWhatWasTyped(t *testing.T) {
 	c.screen("❯ hello", 7)
 	c.wait(time.Minute)
 	ends := said[contract.TurnEnd](c)
-	if got := c.typed(); got != pasted("hello") || len(ends) != 1 || ends[0].Status != contract.TurnCancelled {
+	if got := c.typed(); got != pasted("hello")+wiped || len(ends) != 1 || ends[0].Status != contract.TurnCancelled {
 		t.Fatalf("typed %q, turn-ends %+v: want no Enter for what was stopped, and that it was", got, ends)
 	}
-	c.screen("❯", 2)
 	c.submit(adapters.Prompt{ID: "p2", Text: "next"})
 	c.prompt("next")
-	if got := c.typed(); got != pasted("hello")+pasted("next") {
+	if got := c.typed(); got != pasted("hello")+wiped+pasted("next") {
 		t.Errorf("typed %q, want that the next prompt goes on", got)
 	}
 
@@ -331,6 +381,25 @@ func TestTerminalTurnEnd(t *testing.T) {
 	c.wait(10 * time.Second)
 	if n := len(said[contract.TurnEnd](c)); n != 2 {
 		t.Errorf("%d turn-ends, want the second after a while", n)
+	}
+
+	// A hook of the person's takes its time before the record, and the file its.
+	c.prompt("go")
+	c.busy = true
+	c.hook("Stop", `"last_assistant_message":"and done"`)
+	c.wait(5 * time.Minute)
+	c.busy = false
+	if n := len(said[contract.TurnEnd](c)); n != 2 {
+		t.Fatalf("%d turn-ends while the CLI says that it works, want no third", n)
+	}
+	c.line(`"type":"system","subtype":"turn_duration"`)
+	c.prompt("go")
+	c.hook("Stop", `"last_assistant_message":"late"`)
+	c.wait(30 * time.Second)
+	c.line(`"type":"assistant","message":{"id":"m2","model":"claude-x","content":[{"type":"text","text":"late"}]}`)
+	c.wait(10 * time.Second)
+	if starts, ends := len(said[contract.TurnStart](c)), len(said[contract.TurnEnd](c)); starts != 4 || ends != 4 {
+		t.Errorf("%d turns begun, %d ended, want the four of the prompts", starts, ends)
 	}
 }
 

@@ -23,27 +23,36 @@ type ending struct {
 	// submitted is the prompt of a hook that the file has not told yet, early that of
 	// the open turn if it was opened by its hook.
 	submitted, early string
-	submittedAt      time.Time
+	// submittedLook is how many looks at the screen there were then, idle is since when
+	// it shows that nothing runs, in an open turn with its prompt in the input line.
+	submittedLook int
+	idle          glimpse
 	// used is the usage of each API message by its id.
 	used map[string]contract.Usage
-	// escapes counts how often the key that stops the turn was pressed, escaped is when
-	// last.
+	// escapes counts how often the key that stops the turn was pressed.
 	escapes int
-	escaped time.Time
 	// prompt is the text that began the turn, ours that it was typed for somebody.
-	prompt string
-	ours   bool
+	// Recorded says that the file told it, behind the record parent.
+	prompt   string
+	ours     bool
+	recorded bool
+	parent   string
+	// answered says that something was answered or done in the turn.
+	answered bool
+	// begun is when it began, look how many looks at the screen there were then, shown
+	// what it has shown of the prompt since.
+	begun time.Time
+	look  int
+	shown sight
+	// awaited is the last answer as the Stop hook told it, until the file does; said is
+	// the last that it told. stopped is when the hook came.
+	awaited, said string
+	stopped       time.Time
+	// endLook and escLook are looks at whether the CLI still works.
+	endLook, escLook inspection
 	// keys counts what was typed at the terminal.
 	keys int
 }
-
-// endPatience is how long after its Stop hook a turn may go without the record of
-// its end. When it is hit the turn ends without.
-const endPatience = 5 * time.Second
-
-// submittedFor is how long a prompt's hook counts while the file does not tell the
-// prompt. One that a hook of the user's refused never comes up.
-const submittedFor = 10 * time.Second
 
 // The alarms, each at most once at a time.
 const (
@@ -52,6 +61,8 @@ const (
 	alarmEnd  = "turn's end" // a turn waits for the record of its end
 	alarmType = "typing"     // a text waits, or its being taken
 	alarmEsc  = "escape"     // an interrupted turn has not ended
+	alarmBack = "back"       // a prompt may have been taken back
+	alarmGate = "held call"  // a call is held for a text
 )
 
 // alarmAt asks for a Tick. An alarm that is set already rings at the new time.
@@ -69,17 +80,18 @@ func (t *terminal) rang(kind string) {
 	case alarmCrew:
 		t.releaseMain()
 	case alarmEnd:
-		if t.turn.open {
-			t.endTurn(t.completed())
-		}
+		t.endLate()
+	case alarmBack:
+		t.lookBack()
 	case alarmEsc:
-		switch {
-		case !t.turn.open:
-		case t.putBack():
-			if t.ends.ours {
-				t.press(keyEnd + keyKill)
-			}
-			t.endTurn(contract.TurnEnd{Status: contract.TurnCancelled})
+		if !t.turn.open {
+			return
+		}
+		_, _, line := t.watch.box()
+		switch idle, known := t.inspect(&t.ends.escLook, alarmEsc); {
+		case !known:
+		case idle && line:
+			t.cancelled() // the record is late, or there is none
 		default:
 			t.escape()
 		}
@@ -95,7 +107,7 @@ func (t *terminal) enter() {
 	switch e := &t.ends; {
 	case e.candidate != "":
 		t.openLocal(e.candidate)
-	case e.submitted != "" && t.now.Before(e.submittedAt.Add(submittedFor)):
+	case e.submitted != "":
 		// The file stays behind its hooks.
 		text := e.submitted
 		t.openPrompt(text)
@@ -109,12 +121,21 @@ func (t *terminal) enter() {
 // here, or a person's own.
 func (t *terminal) openPrompt(text string) {
 	k := t.typed.take(text)
-	if k == nil {
+	switch {
+	case k != nil:
+	case t.typed.givenUp != "" && strings.HasSuffix(squash(text), t.typed.givenUp):
+		t.typed.givenUp = ""
+		t.notice(contract.ServiceNotice, "", "A message that was given up was taken by the agent after all.")
+		t.forget()
+		t.openTurn(nil)
+		return
+	default:
 		t.openLocal(text)
 		return
 	}
+	t.giveBack(k)
 	t.forget()
-	t.ends.prompt, t.ends.ours = k.text, true
+	t.ends.prompt, t.ends.ours, t.ends.shown = k.text, true, k.shown
 	t.openTurn([]*input{k.input()})
 	t.pressed(k)
 }
@@ -137,7 +158,8 @@ func (t *terminal) key() string {
 func (t *terminal) forget() {
 	t.alarmOff(alarmEnd)
 	// Of a short turn the file can tell the start when a hook has told its end.
-	t.ends = ending{used: t.ends.used, keys: t.ends.keys, failed: t.ends.failed}
+	t.ends = ending{used: t.ends.used, keys: t.ends.keys, failed: t.ends.failed, begun: t.now, look: t.watch.looks}
+	t.alarmAt(alarmBack, t.now.Add(backPatience))
 	if t.ends.used == nil {
 		t.ends.used = map[string]contract.Usage{}
 	}
@@ -151,13 +173,19 @@ func (t *terminal) promptRecord(v rawjson.Value, text string) {
 	}
 	if early := t.ends.early; early != "" && early == squash(text) {
 		t.ends.early = ""
+		t.ends.recorded, t.ends.parent = true, v.Get("parentUuid").Text()
 		return
 	}
-	if t.turn.open {
+	switch e := &t.ends; {
+	case !t.turn.open:
+	case e.recorded && !e.answered && e.parent == v.Get("parentUuid").Text():
+		t.interrupted() // it stands in the place of the one before, which was taken back
+	default:
 		// Nothing told of its end, or the CLI went on with what waited behind it.
 		t.endTurn(t.completed())
 	}
 	t.openPrompt(text)
+	t.ends.recorded, t.ends.parent = true, v.Get("parentUuid").Text()
 	t.answers[v.Get("uuid").Text()] = t.lastAnswer
 }
 
@@ -170,6 +198,7 @@ func (t *terminal) steered(text string) {
 	case k == nil:
 		t.emit(byUser(contract.Text{Text: text, Steer: true}))
 	case k.steer && t.turn.open:
+		t.giveBack(k)
 		in := k.input()
 		t.turn.inputs = append(t.turn.inputs, in)
 		t.answers[in.uuid] = t.lastAnswer
@@ -181,6 +210,7 @@ func (t *terminal) steered(text string) {
 			t.endTurn(t.completed())
 		}
 		t.forget()
+		t.giveBack(k)
 		t.openTurn([]*input{k.input()})
 		t.pressed(k)
 	}
@@ -215,55 +245,11 @@ func (t *terminal) shellOutput(text string) {
 	t.notice(contract.ServiceNotice, "", said)
 }
 
-// stopHook takes the end of a turn. Its last answer may not be in the file yet, and
-// a hook of the user's may make the agent go on: the file has the last word.
-func (t *terminal) stopHook(failed bool) {
-	t.ends.submitted = ""
-	t.ends.failed = t.ends.failed || failed
-	if t.turn.open {
-		t.alarmAt(alarmEnd, t.now.Add(endPatience))
-	}
-}
-
-// stopFailed takes the end of a turn whose request failed for good. There is no
-// record of the end behind that of the failure.
-func (t *terminal) stopFailed(v rawjson.Value) {
-	if v.Get("agent_id").Text() != "" {
-		return
-	}
-	t.stopHook(true)
-	if t.turn.open && t.turn.failure == nil {
-		t.turn.failure = &failure{kind: v.Get("error").Text(), text: v.Get("last_assistant_message").Text()}
-	}
-	if t.turn.open && t.ends.told {
-		t.endTurn(t.completed())
-	}
-}
-
-// interrupted takes the record that somebody stopped the turn; there is no hook.
-func (t *terminal) interrupted() {
-	if !t.turn.open {
-		return
-	}
-	if !t.turn.aborted {
-		t.emit(byUser(contract.Abort{}))
-	}
-	t.endTurn(contract.TurnEnd{Status: contract.TurnCancelled})
-}
-
-// completed is how a turn ends that nobody stopped.
-func (t *terminal) completed() contract.TurnEnd {
-	f := t.turn.failure
-	if f == nil {
-		return contract.TurnEnd{Status: contract.TurnCompleted}
-	}
-	return failedTurn(wireError{f.code(), f.text})
-}
-
 // endTurn ends the open turn.
 func (t *terminal) endTurn(end contract.TurnEnd) {
 	t.alarmOff(alarmEnd)
 	t.alarmOff(alarmEsc)
+	t.alarmOff(alarmBack)
 	end.Usage = t.usage()
 	t.hooks.waiting = slices.DeleteFunc(t.hooks.waiting, func(r *request) bool {
 		if r.agent == "" {
@@ -304,79 +290,4 @@ func (t *terminal) contextIs() {
 		t.facts.contextUsed = used
 		t.learn().ContextUsed = used
 	}
-}
-
-// abort stops the turn and what waits to be typed.
-func (t *terminal) abort() {
-	t.unqueue()
-	t.stopTurn()
-}
-
-// stopTurn stops the turn. What waits for a decision is refused in a way that ends the
-// turn; else the key that stops it is pressed.
-func (t *terminal) stopTurn() {
-	stopped := false
-	for _, a := range t.asks {
-		// The host has settled the ask.
-		stopped = stopped || a.agent == ""
-		t.closeHook(a.request, stopping(a.agent == ""))
-		t.endOwn(a)
-	}
-	t.asks = nil
-	for _, r := range t.hooks.waiting {
-		stopped = stopped || r.agent == ""
-		t.closeHook(r.hook, stopping(r.agent == ""))
-	}
-	t.hooks.waiting = nil
-	switch {
-	case !t.turn.open && t.agents.running():
-		t.notice(contract.ServiceNotice, contract.CodeUnsupported, "Work in the background is stopped in the agent's terminal only (ctrl+x ctrl+k, twice).")
-	case !t.turn.open || t.turn.aborted:
-	default:
-		t.turn.aborted = true
-		t.waitFor("", waitAbort, abortTimeout, func(reply) { t.step.Stop = "it did not end the turn that was stopped" })
-		if stopped {
-			t.alarmAt(alarmEsc, t.now.Add(escapeAfter))
-		} else {
-			t.escape()
-		}
-	}
-}
-
-// escapeAfter is how long an interrupted turn may go on before the key is pressed
-// again. Two at once would open a menu in an idle terminal.
-const escapeAfter = 4 * time.Second
-
-// maxEscapes bounds how often. The turn has then time to end until abortTimeout.
-const maxEscapes = 3
-
-// escape presses the key that stops a turn.
-func (t *terminal) escape() {
-	if t.ends.escapes++; t.ends.escapes > maxEscapes {
-		return
-	}
-	t.press("\x1b")
-	t.ends.escaped = t.now
-	t.alarmAt(alarmEsc, t.now.Add(escapeAfter))
-}
-
-// putBack reports whether the key took back a turn of which nothing was answered yet:
-// the CLI writes no record of that, and shows the prompt in its input line again.
-func (t *terminal) putBack() bool {
-	e := &t.ends
-	return e.escapes > 0 && e.prompt != "" && t.watch.seen && t.watch.since.After(e.escaped) && t.watch.holds(e.prompt)
-}
-
-// stopping refuses a request, and ends the turn with it when it is the main agent's.
-func stopping(main bool) []byte {
-	o := new(object).str("behavior", "deny").str("message", "Nobody decided about this request. It was not allowed.")
-	if main {
-		o.flag("interrupt", true)
-	}
-	return o.value()
-}
-
-// running reports whether a sub-agent runs.
-func (t *agents) running() bool {
-	return slices.ContainsFunc(t.list, func(a *subagent) bool { return a.running() })
 }

@@ -26,6 +26,7 @@ func (Adapter) Describe() adapters.Description {
 		Command:     []string{"codex"},
 		Install:     "npm install -g @openai/codex",
 		Login:       "codex login",
+		Credentials: []string{"CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "$CODEX_HOME/auth.json", "~/.codex/auth.json"},
 		VersionArgs: []string{"--version"},
 		Tested:      []string{"0.171.0"},
 		Claims:      claims(),

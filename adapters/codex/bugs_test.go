@@ -3,6 +3,7 @@ package codex_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/adapters/codex"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/session"
+	"github.com/agenthost/agenthost/internal/rawjson"
 )
 
 func item(done bool, turn, body string) string {
@@ -106,6 +109,39 @@ func TestStallAbort(t *testing.T) {
 	}
 	if s.stop != "" {
 		t.Errorf("gave up: %s", s.stop)
+	}
+}
+
+// B044: nothing comes any more, which is told while no person is waited for.
+func TestSilence(t *testing.T) {
+	s := start(t, adapters.Options{Settings: map[string]string{"stall": "1m"}})
+	told := func() int { return len(of[contract.Service](s)) }
+	s.tick(time.Hour)
+	s.turn("p1", "t1")
+	if s.tick(59 * time.Second); told() != 0 {
+		t.Error("told too early")
+	}
+	if s.tick(time.Second); told() != 1 || !strings.Contains(of[contract.Service](s)[0].Text, "No word from Codex for 1m0s") {
+		t.Errorf("told %+v", of[contract.Service](s))
+	}
+	// A command may take longer, and a person as long as he likes.
+	s.hear(item(false, "t1", `"type":"commandExecution","id":"c0","command":"make","cwd":"/w","status":"inProgress"`))
+	if s.tick(4 * time.Minute); told() != 1 {
+		t.Error("told of a command that runs for 4 minutes")
+	}
+	s.hear(`{"id":0,"method":"item/commandExecution/requestApproval","params":{"threadId":"thr-1","turnId":"t1","itemId":"c0","command":"make"}}`)
+	if s.tick(24 * time.Hour); told() != 1 {
+		t.Error("told of a person")
+	}
+	s.submit(adapters.Answer{Ask: s.ask().Ask, Decision: contract.AllowOnce})
+	if s.tick(5 * time.Minute); told() != 2 {
+		t.Error("a command that hangs is not told")
+	}
+	s.submit(adapters.Abort{})
+	s.completed("t1", "interrupted")
+	s.answer("thread/backgroundTerminals/list", `{"data":[]}`)
+	if s.tick(time.Hour); told() != 2 || len(of[contract.TurnEnd](s)) != 1 {
+		t.Errorf("told %d times, %d ends", told(), len(of[contract.TurnEnd](s)))
 	}
 }
 
@@ -287,6 +323,135 @@ func TestRetryIsNoFailure(t *testing.T) {
 	}
 }
 
+// A server that dies while it retries has ended: the retry is why it was late, not why
+// the turn failed.
+func TestDeathInRetry(t *testing.T) {
+	s := start(t, adapters.Options{})
+	s.turn("p1", "t1")
+	s.hear(`{"method":"error","params":{"threadId":"thr-1","turnId":"t1","willRetry":true,"error":{"message":"Reconnecting... 1/5","codexErrorInfo":{"responseStreamDisconnected":{"httpStatusCode":null}}}}}`)
+	s.apply(s.proto.Exit(s.now, adapters.ExitStatus{Code: -1, Signal: "SIGKILL"}))
+	if end := of[contract.TurnEnd](s); len(end) != 1 || end[0].Error == nil || end[0].Error.Code != contract.CodeAgentExited {
+		t.Errorf("ends = %+v %+v, want agent-exited", end, end[0].Error)
+	}
+}
+
+// execItem is an item of "codex exec --json" as the app-server words it.
+func execItem(it rawjson.Value) string {
+	switch it.Get("type").Text() {
+	case "agent_message":
+		return fmt.Sprintf(`"type":"agentMessage","id":%s,"text":%s`, it.Get("id"), it.Get("text"))
+	case "command_execution":
+		status := strings.ReplaceAll(string(it.Get("status")), "in_progress", "inProgress")
+		return fmt.Sprintf(`"type":"commandExecution","id":%s,"command":%s,"aggregatedOutput":%s,"exitCode":%s,"status":%s`,
+			it.Get("id"), it.Get("command"), it.Get("aggregated_output"), it.Get("exit_code"), status)
+	}
+	panic("an item of another type: " + string(it)) // the files hold these two
+}
+
+// exec plays a part of a case of the bug log. Its lines are those of "codex exec
+// --json", which agenthost does not start; here the app-server says the same.
+func (s *story) exec(part string) {
+	s.t.Helper()
+	native := ""
+	for line := range strings.Lines(part) {
+		v, err := rawjson.Parse([]byte(strings.TrimSpace(line)))
+		if err != nil {
+			continue // a comment
+		}
+		switch kind := v.Get("type").Text(); kind {
+		case "turn.started":
+			s.turns++
+			native = fmt.Sprintf("t%d", s.turns)
+			s.turn(fmt.Sprintf("p%d", s.turns), native)
+		case "item.started", "item.completed":
+			s.hear(item(kind == "item.completed", native, execItem(v.Get("item"))))
+		case "error":
+			s.hear(fmt.Sprintf(`{"method":"error","params":{"threadId":"thr-1","turnId":%q,"willRetry":%v,"error":{"message":%s,"codexErrorInfo":"other"}}}`,
+				native, strings.Contains(line, "Reconnecting"), v.Get("message")))
+		case "turn.completed":
+			var n [3]int
+			for i, name := range []string{"input_tokens", "cached_input_tokens", "output_tokens"} {
+				of, _ := v.Get("usage", name).Int()
+				n[i] = int(of)
+			}
+			s.hear(usageLine(n[0], n[1], n[2]))
+			s.completed(native, "completed")
+		case "turn.failed":
+			s.hear(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":"thr-1","turn":{"id":%q,"status":"failed","error":{"message":%s,"codexErrorInfo":"other"},"items":[]}}}`,
+				native, v.Get("error", "message")))
+		case "thread.started":
+		default:
+			s.t.Fatalf("a line of type %q", kind)
+		}
+	}
+}
+
+// The inputs of B089, B102 and B217.
+func TestExecInputs(t *testing.T) {
+	parts := func(name string) (string, string) {
+		data, err := os.ReadFile("testdata/bugs/" + name + ".jsonl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, second, _ := strings.Cut(strings.TrimPrefix(string(data), "# "), "\n# ")
+		return first, second
+	}
+	t.Run("B089", func(t *testing.T) {
+		s := start(t, adapters.Options{})
+		first, second := parts("B089-item0")
+		s.exec(first)
+		s.exec(second)
+		if got := s.texts(); !slices.Equal(got, []string{"turn 1 text", "turn 2 text"}) {
+			t.Errorf("texts = %q", got)
+		}
+		var outputs []string
+		for _, end := range of[contract.ToolCallEnd](s) {
+			outputs = append(outputs, string(end.Result.Output))
+		}
+		if starts := of[contract.ToolCallStart](s); len(starts) != 2 || !slices.Equal(outputs, []string{`"1\n"`, `"2\n"`}) {
+			t.Errorf("%d calls with %q, want two, each with its own", len(starts), outputs)
+		}
+	})
+	t.Run("B102", func(t *testing.T) {
+		s := start(t, adapters.Options{})
+		first, _ := parts("B102-codexcum")
+		s.exec(first)
+		ends := of[contract.TurnEnd](s)
+		if len(ends) != 2 {
+			t.Fatalf("%d ends", len(ends))
+		}
+		for i, want := range []contract.Usage{{InputTokens: 100, CacheReadTokens: 20, OutputTokens: 10}, {InputTokens: 200, CacheReadTokens: 40, OutputTokens: 20}} {
+			if u := ends[i].Usage; u == nil || u.InputTokens != want.InputTokens || u.CacheReadTokens != want.CacheReadTokens || u.OutputTokens != want.OutputTokens {
+				t.Errorf("turn %d used %+v, want %+v", i, u, want)
+			}
+		}
+	})
+	t.Run("B217", func(t *testing.T) {
+		succeeds, fails := parts("B217-reconnect")
+		s := start(t, adapters.Options{})
+		s.exec(succeeds)
+		if end := of[contract.TurnEnd](s); len(end) != 1 || end[0].Status != contract.TurnCompleted || !slices.Equal(s.texts(), []string{"OK"}) {
+			t.Errorf("ends %+v, texts %q", end, s.texts())
+		}
+		for _, note := range of[contract.Service](s) {
+			if note.Kind != contract.ServiceRetry {
+				t.Errorf("told %+v, want retries at most", note)
+			}
+		}
+		s = start(t, adapters.Options{})
+		s.exec(fails)
+		end := of[contract.TurnEnd](s)
+		if len(end) != 1 || end[0].Status != contract.TurnFailed || end[0].Error.Code != contract.CodeRateLimited {
+			t.Fatalf("ends %+v, want one that failed", end)
+		}
+		for _, note := range of[contract.Service](s) {
+			if strings.Contains(note.Text, "exceeded retry limit") {
+				t.Errorf("the failure is told twice: %+v", note)
+			}
+		}
+	})
+}
+
 // An endless reconnect has an end.
 func TestEndlessRetry(t *testing.T) {
 	s := start(t, adapters.Options{})
@@ -324,7 +489,8 @@ func TestNoAnswer(t *testing.T) {
 // its policy, and what the server came to in between does not count.
 func TestModeGoesAlong(t *testing.T) {
 	s := start(t, adapters.Options{})
-	if p := s.request("thread/start").Get("params"); p.Get("sandbox").Text() != "read-only" || p.Get("approvalPolicy").Text() != "untrusted" {
+	if p := s.request("thread/start").Get("params"); p.Get("sandbox").Text() != "read-only" || p.Get("approvalPolicy").Text() != "untrusted" ||
+		p.Get("approvalsReviewer").Text() != "user" {
 		t.Errorf("thread/start = %s", p)
 	}
 	s.hear(`{"method":"thread/settings/updated","params":{"threadId":"thr-1","threadSettings":{"approvalPolicy":"never","sandboxPolicy":{"type":"dangerFullAccess"}}}}`)
@@ -477,6 +643,38 @@ func TestLaunchRefuses(t *testing.T) {
 	} {
 		if l, err := codex.New().Launch(r); err == nil {
 			t.Errorf("Launch(%+v) = %+v, want an error", r, l)
+		}
+	}
+}
+
+// What the translator relies on is pinned on the command line, which says nothing else.
+func TestLaunchFeatures(t *testing.T) {
+	l, err := codex.New().Launch(adapters.LaunchRequest{
+		Options: adapters.Options{Mode: "acceptEdits", Model: "m", MCPServers: []adapters.MCPServer{{Name: "x", Transport: "stdio", Command: "secret"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "codex app-server -c features.unbounded_connection_retries=false -c features.instant_interrupt=false -c tools.update_plan.enabled=true"
+	if got := strings.Join(l.Argv, " "); got != want {
+		t.Errorf("argv = %s, want %s", got, want)
+	}
+	if !slices.Contains(l.Env, adapters.Pair{Name: "LOG_FORMAT", Value: "json"}) {
+		t.Errorf("env = %v", l.Env)
+	}
+}
+
+// Rewind is claimed for threads that can be reverted, and no operation of others.
+func TestCapabilities(t *testing.T) {
+	for history, want := range map[string]bool{"paginated": true, "legacy": false} {
+		s := begin(t, adapters.Options{})
+		s.answer("initialize", `{}`)
+		s.answer("thread/start", `{"thread":{"id":"thr-1","historyMode":"`+history+`"}}`)
+		if got := slices.Contains(s.proto.Capabilities(), session.CapRewind); got != want {
+			t.Errorf("%s: rewind claimed %v, want %v", history, got, want)
+		}
+		if _, err := s.proto.Submit(s.now, adapters.Op{ID: "r", Name: "rewind", Params: []byte(`{"to":"p"}`)}); errors.Is(err, adapters.ErrUnsupported) == want {
+			t.Errorf("%s: rewind = %v", history, err)
 		}
 	}
 }

@@ -33,3 +33,7 @@ func TestConform(t *testing.T) {
 
 // TestCovered: docs/protocol/codex.md says of each native type what becomes of it.
 func TestCovered(t *testing.T) { adaptertest.Covered(t, suite(), "../../docs/protocol/codex.md") }
+
+// TestTraps: the traps of docs/protocol/codex.md name files, words and tests that are
+// there.
+func TestTraps(t *testing.T) { adaptertest.Traps(t, "../../docs/protocol/codex.md", "../..") }

@@ -24,6 +24,7 @@ type story struct {
 	facts  adapters.Facts
 	stop   string
 	errs   int
+	turns  int // played by exec
 	// source is where lines come from; effects are those of the terminal face.
 	source  adapters.Source
 	effects []adapters.Effect

@@ -49,7 +49,7 @@ func (p *protocol) exitTurn(s adapters.ExitStatus, cause wireError) contract.Tur
 		return contract.TurnEnd{Status: contract.TurnCancelled}
 	case s.Requested:
 		return failedTurn(wireError{contract.CodeHostStopped, "the agent was stopped"})
-	case p.turn.failure != nil:
+	case p.turn.failure != nil && p.turn.retryBy.IsZero(): // one that is retried is no end
 		return failedTurn(*p.turn.failure)
 	}
 	return failedTurn(cause)

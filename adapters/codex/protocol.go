@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/silence"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/contract/session"
 	"github.com/agenthost/agenthost/internal/jsonrpc"
@@ -45,7 +46,8 @@ type protocol struct {
 	// diff is the newest of a turn.
 	diff turnDiff
 	// gone says that Exit was called.
-	gone bool
+	gone    bool
+	silence silence.Watch
 	// tui is set when the agent's own screen runs beside us, at the same server.
 	tui *tui
 	// settling are asks that were answered there.
@@ -59,7 +61,7 @@ func newProtocol(info adapters.SessionInfo) *protocol {
 	// with the defaults.
 	cfg, _ := parseSettings(info.Options)
 	return &protocol{
-		info: info, cfg: cfg, facts: newFacts(info.Options), root: newThread(""),
+		info: info, cfg: cfg, facts: newFacts(info.Options), root: newThread(""), silence: silence.New(cfg.stall),
 	}
 }
 
@@ -77,6 +79,9 @@ func (p *protocol) Capabilities() []session.Capability {
 // Receive implements adapters.Protocol.
 func (p *protocol) Receive(now time.Time, f adapters.Frame) (adapters.Step, error) {
 	p.begin(now)
+	if f.Source != adapters.Stderr {
+		p.silence.Heard(now)
+	}
 	var err error
 	switch {
 	case f.Dropped > 0:
@@ -98,6 +103,7 @@ func (p *protocol) Receive(now time.Time, f adapters.Frame) (adapters.Step, erro
 // Submit implements adapters.Protocol.
 func (p *protocol) Submit(now time.Time, c adapters.Command) (adapters.Step, error) {
 	p.begin(now)
+	p.silence.Heard(now)
 	var err error
 	switch c := c.(type) {
 	case adapters.Open:
@@ -141,7 +147,22 @@ func (p *protocol) Tick(now time.Time) adapters.Step {
 		p.compacted(wireError{contract.CodeTimeout, "the conversation was not compacted in time"})
 	}
 	p.expireScreen()
+	if busy, tool := p.busy(); busy {
+		p.notice(contract.ServiceNotice, "", p.silence.Notice(now, "Codex", tool))
+	}
 	return p.end()
+}
+
+// busy reports whether word of the server is waited for, and whether a tool runs. At
+// its screen a person sees for himself.
+func (p *protocol) busy() (busy, tool bool) {
+	if p.tui != nil || p.gone || len(p.asks) > 0 || !p.turn.open || p.turn.aborted || p.turn.gaveUp {
+		return false, false
+	}
+	for _, th := range p.threads() {
+		tool = tool || len(p.openCalls(th)) > 0
+	}
+	return true, tool
 }
 
 func (p *protocol) begin(now time.Time) {
@@ -175,6 +196,9 @@ func (p *protocol) deadline() time.Time {
 	also(p.turn.sayBy)
 	for _, s := range p.settling {
 		also(s.by)
+	}
+	if busy, tool := p.busy(); busy {
+		also(p.silence.At(tool))
 	}
 	return first
 }

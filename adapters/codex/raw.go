@@ -101,14 +101,19 @@ func invisible(it rawjson.Value) rawjson.Value {
 }
 
 func invisibleName(v view) string {
-	switch name := v.text("name"); name {
-	case "exec_command", "shell", "shell_command", "local_shell":
+	switch name := v.text("name"); {
+	case shells(name):
 		return "bash"
-	case "apply_patch":
+	case name == "apply_patch":
 		return "edit"
 	default:
 		return hyphened(name)
 	}
+}
+
+// shells reports whether a tool of the model's runs commands.
+func shells(name string) bool {
+	return slices.Contains([]string{"exec_command", "shell", "shell_command", "local_shell"}, name)
 }
 
 // invisibleCommand is the command line of a shell call.
@@ -178,11 +183,12 @@ func rawOutcome(name string, output rawjson.Value) *contract.ToolResult {
 	if text != "" {
 		r.Output = quote(text)
 	}
-	if m := exited().FindStringSubmatch(text); m != nil && m[1] != "0" {
+	m := exited().FindStringSubmatch(text)
+	if m != nil && m[1] != "0" {
 		r.Status, r.Error = contract.ToolError, fmt.Sprintf("exit code %s", m[1])
 		return r
 	}
-	failed := name == cell || name == "wait" || refused(text) || strings.Contains(text, "verification failed") || strings.Contains(text, "failed for `")
+	failed := name == cell || m == nil && shells(name) || name == "wait" || refused(text) || strings.Contains(text, "verification failed") || strings.Contains(text, "failed for `")
 	if failed || name == "apply_patch" && !strings.Contains(text, "Success") {
 		_, why, script := strings.Cut(text, "Script error:\n")
 		if !script {

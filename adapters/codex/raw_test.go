@@ -29,6 +29,8 @@ func TestCallsWithoutItems(t *testing.T) {
 		{"wait", "Script failed\nOutput:\nScript error:\nError: oh", contract.ToolError},
 		{"view_image", "unable to locate image at `/w/x.png`", contract.ToolError},
 		{"exec_command", `exec_command failed: CreateProcess { message: "no" }`, contract.ToolError},
+		{"exec_command", "approval policy is Never; reject command", contract.ToolError},
+		{"exec_command", "Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code 0\nOutput:\n", contract.ToolCompleted},
 		{"get_goal", `{"goal":null}`, contract.ToolCompleted},
 	} {
 		s := start(t, adapters.Options{})

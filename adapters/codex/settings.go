@@ -3,8 +3,10 @@ package codex
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/agenthost/agenthost/adapters"
+	"github.com/agenthost/agenthost/adapters/silence"
 )
 
 // The names in Options.Settings.
@@ -30,6 +32,8 @@ type settings struct {
 	network         bool
 	summary         string
 	approval        string
+	// stall is after how long a silence is told, 0 for never.
+	stall time.Duration
 }
 
 // allowed are the values of each setting, the default first.
@@ -55,9 +59,17 @@ func parseSettings(o adapters.Options) (settings, error) {
 		summary: get(settingSummary), approval: get(settingApproval),
 	}
 	for name, v := range o.Settings {
+		if name == silence.Setting {
+			d, err := silence.Parse(v)
+			if err != nil {
+				return s, fmt.Errorf("codex: %w", err)
+			}
+			s.stall = d
+			continue
+		}
 		values, known := table[name]
 		if !known {
-			names := make([]string, 0, len(table))
+			names := []string{silence.Setting}
 			for n := range table {
 				names = append(names, n)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/internal/jsonrpc"
 	"github.com/agenthost/agenthost/internal/rawjson"
 )
 
@@ -150,5 +151,29 @@ func TestFileNames(t *testing.T) {
 	}
 	if !slices.Equal(paths, []string{"/w/a", "/x/b"}) {
 		t.Errorf("paths = %q, want both ends of the move", paths)
+	}
+}
+
+// What the server refuses has a code by its words, and the list of all methods that
+// comes with an unknown one is cut.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		code    int64
+		message string
+		want    contract.ErrorCode
+	}{
+		{-32600, "Invalid request: unknown variant `thread/rollback`, expected one of " + strings.Repeat("`thread/start`, ", 500), contract.CodeUnsupported},
+		{-32600, "thread/queue/add requires experimentalApi capability", contract.CodeUnsupported},
+		{-32600, "thread/revert only supports paginated threads", contract.CodeUnsupported},
+		{-32601, "items/list is not there yet", contract.CodeUnsupported},
+		{-32602, "input is too large", contract.CodeInvalidRequest},
+		{-32600, "no rollout found for thread id x", contract.CodeSessionNotFound},
+		{-32600, "something else", contract.CodeAgentError},
+		{-32600, "", contract.CodeAgentError},
+	} {
+		e := refusal(&jsonrpc.Error{Code: c.code, Message: c.message})
+		if e.code != c.want || e.message == "" || len(e.message) > 600 {
+			t.Errorf("%.60q = %s with %d bytes, want %s", c.message, e.code, len(e.message), c.want)
+		}
 	}
 }

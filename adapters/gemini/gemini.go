@@ -65,6 +65,10 @@ func spec() acp.AgentSpec {
 	return acp.AgentSpec{
 		Name: "gemini", Title: "Gemini CLI", Command: []string{"gemini", "--acp"},
 		Install: "npm install -g @google/gemini-cli", Login: "gemini", VersionArgs: []string{"--version"},
+		Credentials: []string{
+			"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA",
+			"~/.gemini/oauth_creds.json", "~/.gemini/gemini-credentials.json",
+		},
 		Tested: []string{"0.61.0"},
 		Pass:   []string{"GEMINI_*", "GOOGLE_*"},
 		Quirks: acp.Quirks{

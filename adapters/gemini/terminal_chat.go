@@ -56,6 +56,9 @@ func (t *terminal) record(f adapters.Frame) {
 		t.rewound()
 		return
 	}
+	if v.Get("$set", "sessionId").Given() { // written when an earlier session is loaded
+		t.open.loaded = t.now
+	}
 	id, at := v.Get("id").Text(), stamped(v)
 	if id == "" {
 		return
@@ -96,7 +99,7 @@ func (t *terminal) first(id string) (*message, bool) {
 // userRecord begins a turn where no hook does.
 func (t *terminal) userRecord(v rawjson.Value, id string, at time.Time) {
 	_, first := t.first(id)
-	if !first || t.open.hooks || at.Before(t.born) {
+	if !first || !t.open.hooked.IsZero() || at.Before(t.born) {
 		return
 	}
 	text := recordText(v.Get("content"))

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/internal/jsonrpc"
 	"github.com/agenthost/agenthost/internal/rawjson"
@@ -23,8 +24,12 @@ const (
 	// next hook waits the screen may not come to rest.
 	consumedWait = time.Second
 	// ranWait is how long an answer at the terminal may take to show that it was a
-	// refusal: the file has that at once.
+	// refusal, which the file has at once, where a newer screen shows that the agent goes
+	// on: a refusal ends the turn. ranMost is the same where none does.
 	ranWait = time.Second
+	ranMost = 30 * time.Second
+	// strayWait is how long after a key the input line is not believed to be without it.
+	strayWait = 3 * time.Second
 )
 
 // dialogGate decides when a key may be typed for a permission.
@@ -50,6 +55,10 @@ type dialogGate struct {
 	unsure  []*question
 	settled map[string]bool
 	at      time.Time // when to look again
+	lookT   time.Time // when a screen was asked for
+	// allowT is when the key that allows was typed last, which may stand in the input
+	// line if it came too late for its dialog; zero when it cannot.
+	allowT time.Time
 }
 
 // Keys of the dialog. Refusing ends the turn, as it does for the person there.
@@ -202,10 +211,27 @@ func (t *terminal) dialogs() {
 			g.leaving = append(g.leaving, q)
 		}
 	}
-	for len(g.leaving) > 0 && t.due(g.leaving[0].gone.Add(ranWait)) {
+	for len(g.leaving) > 0 && t.goesOn(g.leaving[0].gone) {
 		g.over(t, g.leaving[0].call, contract.AllowOnce) // no refusal came
 	}
+	t.seek()
 	g.at = g.wake(t.now)
+}
+
+// goesOn reports whether the agent works on after a dialog that went away then.
+func (t *terminal) goesOn(gone time.Time) bool {
+	return t.due(gone.Add(ranMost)) || t.due(gone.Add(ranWait)) && t.view.busy && t.viewT.After(gone)
+}
+
+// seek asks for a screen while it is not known what was answered at the terminal: that of
+// a tool that prints all the time does not come to rest. One that is not at rest may be
+// drawn in part, so none is asked for where a dialog may stand.
+func (t *terminal) seek() {
+	g := &t.gate
+	if len(g.leaving) > 0 && g.calm() && t.due(later(g.leaving[0].gone, g.lookT).Add(ranWait)) {
+		g.lookT = t.now
+		t.step.Effects = append(t.step.Effects, adapters.Look{})
+	}
 }
 
 // dialogOver follows the one dialog that may be shown, answers it, and reports whether
@@ -277,6 +303,8 @@ func (g *dialogGate) wake(now time.Time) (at time.Time) {
 	}
 	for _, q := range g.leaving {
 		next(q.gone.Add(ranWait))
+		next(q.gone.Add(ranMost))
+		next(g.lookT.Add(ranWait))
 	}
 	return at
 }
@@ -296,7 +324,24 @@ func (t *terminal) key(q *question) {
 		t.turn.esc++ // it cancels the request, too
 		t.turn.escT = t.now
 	}
+	if q.answer == allowKey {
+		t.gate.allowT = t.now
+	}
 	t.write(q.answer)
+}
+
+// unstray takes a key that came too late for its dialog out of the input line.
+func (g *dialogGate) unstray(t *terminal) {
+	if g.allowT.IsZero() || !t.view.composer || t.view.dialog || !t.viewT.After(g.allowT) {
+		return
+	}
+	switch {
+	case t.view.line == allowKey:
+		t.write("\x7f")
+		g.allowT = time.Time{}
+	case t.view.empty && t.due(g.allowT.Add(strayWait)):
+		g.allowT = time.Time{}
+	}
 }
 
 // allowed is told that the tool of a call ran or is about to.
@@ -311,8 +356,11 @@ func (g *dialogGate) over(t *terminal, c *heldCall, d contract.Decision) {
 		return
 	}
 	g.leaving = slices.DeleteFunc(g.leaving, func(x *question) bool { return x == q })
-	if q.open {
+	switch {
+	case q.open:
 		g.take(t, q, d)
+	case d == contract.AllowOnce && q.answer == rejectKey && q.keys == 0:
+		t.notice("A call that was refused runs all the same: it had been allowed at Gemini CLI's terminal before.", "")
 	}
 	if q == g.current {
 		g.current = nil
@@ -354,5 +402,5 @@ func (g *dialogGate) reset(t *terminal) {
 	for _, q := range g.queue {
 		t.release(q.hook)
 	}
-	*g = dialogGate{last: g.last, fresh: g.fresh, settled: g.settled}
+	*g = dialogGate{last: g.last, fresh: g.fresh, settled: g.settled, allowT: g.allowT}
 }

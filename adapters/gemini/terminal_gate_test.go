@@ -50,11 +50,15 @@ type fakeCLI struct {
 	last    int          // the call whose hook was answered last
 	ran     []int        // calls to tell the end of
 
-	line      string              // what stands in the input line
-	ended     contract.TurnStatus // of the last turn, empty while one runs
-	busy      bool
-	said      []string // notices
-	met, late int
+	line        string              // what stands in the input line
+	status      string              // what stands above it
+	ended       contract.TurnStatus // of the last turn, empty while one runs
+	busy        bool
+	said        []string // notices
+	escs, homes int
+	stopped     string              // why the Protocol gave up
+	decided     []contract.Decision // at the terminal
+	met, late   int
 }
 
 // input is a key, of ours for a call or of the person's (-1), or a hook's answer.
@@ -74,9 +78,7 @@ func newFakeCLI(t *testing.T, seed uint64) *fakeCLI {
 		t: t, seed: seed, r: rand.New(rand.NewPCG(seed, 7)), now: time.Date(2026, 11, 30, 8, 0, 0, 0, time.UTC),
 		last: -1, held: map[string]int{}, asks: map[string]int{}, allowed: map[int]bool{},
 	}
-	info := adapters.SessionInfo{ID: "s", Dir: "/w"}
-	c.p = gemini.NewOn(bare).NewTerminalProtocol(adapters.TerminalInfo{SessionInfo: info, Getenv: func(string) string { return "" }})
-	c.submit(adapters.Open{ID: "open"})
+	c.begin(adapters.Options{})
 	c.hook("SessionStart", `"source":"startup"`)
 	c.frame()
 	if seed%2 == 1 { // a prompt is typed when the person there sends one
@@ -91,6 +93,13 @@ func newFakeCLI(t *testing.T, seed uint64) *fakeCLI {
 		c.hook("BeforeTool", fmt.Sprintf(`"tool_name":"run_shell_command","tool_input":{"command":"cmd %d"}`, i))
 	}
 	return c
+}
+
+// begin starts the CLI.
+func (c *fakeCLI) begin(o adapters.Options) {
+	info := adapters.SessionInfo{ID: "s", Dir: "/w", Options: o}
+	c.p = gemini.NewOn(bare).NewTerminalProtocol(adapters.TerminalInfo{SessionInfo: info, Getenv: func(string) string { return "" }})
+	c.submit(adapters.Open{ID: "open"})
 }
 
 func (c *fakeCLI) run() {
@@ -173,8 +182,18 @@ func (c *fakeCLI) frame() {
 		if c.busy {
 			lines = append(lines, " Thinking... (esc to cancel, 1s)")
 		}
-		lines = append(lines, strings.Repeat("▄", 40), " >   "+cmp.Or(c.line, "Type your message"), strings.Repeat("▀", 40))
+		rows := strings.Split(cmp.Or(c.line, "Type your message"), "\n")
+		lines = append(lines, c.status, strings.Repeat("▄", 40), " >   "+rows[0])
+		for _, row := range rows[1:] {
+			lines = append(lines, "   "+row)
+		}
+		lines = append(lines, strings.Repeat("▀", 40))
 	}
+	c.shown(lines...)
+}
+
+// shown tells a screen.
+func (c *fakeCLI) shown(lines ...string) {
 	c.step, _ = c.p.Receive(c.now, adapters.Screen{Cols: 40, Rows: 10, Paste: true, Lines: lines}.Frame())
 	c.take()
 }
@@ -222,6 +241,7 @@ func (c *fakeCLI) pass(d time.Duration) {
 
 // take does what a Step says.
 func (c *fakeCLI) take() {
+	c.stopped = cmp.Or(c.stopped, c.step.Stop)
 	for _, key := range c.step.Withdraw {
 		delete(c.asks, key)
 	}
@@ -238,6 +258,7 @@ func (c *fakeCLI) take() {
 			fmt.Sscanf(ev.Title, "Run `cmd %d`", &call)
 			c.asks[d.Ask] = call
 		case contract.PermissionResponse: // by the person at the terminal
+			c.decided = append(c.decided, ev.Decision)
 			for key, call := range c.asks {
 				if strings.HasSuffix(ev.Call, fmt.Sprintf("__%d", call+1)) {
 					delete(c.asks, key)
@@ -247,13 +268,17 @@ func (c *fakeCLI) take() {
 	}
 	// Answers to hooks are done after what is written, as the host does.
 	for _, w := range c.step.Write {
-		switch text, pasted := strings.CutPrefix(string(w), "\x1b[200~"); {
-		case pasted:
-			c.line = strings.TrimSuffix(text, "\x1b[201~")
-		case string(w) == "\r":
-			c.inbox = append(c.inbox, input{key: "\r", call: enter})
-		case string(w) == "1":
-			c.inbox = append(c.inbox, input{key: "1", call: c.intended()})
+		switch keys := string(w); keys {
+		case "\r":
+			c.inbox = append(c.inbox, input{key: keys, call: enter})
+		case "1":
+			c.inbox = append(c.inbox, input{key: keys, call: c.intended()})
+		case "\x1b":
+			c.escs++
+		case "\x01":
+			c.homes++
+		default:
+			c.edit(keys)
 		}
 	}
 	for _, e := range c.step.Effects {
@@ -267,6 +292,23 @@ func (c *fakeCLI) take() {
 	}
 }
 
+// edit types in the input line.
+func (c *fakeCLI) edit(keys string) {
+	for keys != "" {
+		switch text, pasted := strings.CutPrefix(keys, "\x1b[200~"); {
+		case pasted:
+			text, keys, _ = strings.Cut(text, "\x1b[201~")
+			c.line += text
+			continue
+		case keys[0] == '\x15': // to the start of the row
+			c.line = c.line[:strings.LastIndex(c.line, "\n")+1]
+		case keys[0] == '\x7f' && c.line != "":
+			c.line = c.line[:len(c.line)-1]
+		}
+		keys = keys[1:]
+	}
+}
+
 // intended is the call that a key is for: the one whose dialog may be shown. It is one
 // that was allowed elsewhere.
 func (c *fakeCLI) intended() int {
@@ -274,78 +316,6 @@ func (c *fakeCLI) intended() int {
 		c.t.Fatalf("seed %d: a key was typed for call %d, which nobody allowed", c.seed, c.last)
 	}
 	return c.last
-}
-
-// typist is a session with a prompt that was typed.
-func typist(t *testing.T, text string) *fakeCLI {
-	c := newFakeCLI(t, 0)
-	c.hook("AfterAgent", `"prompt_response":"x"`)
-	c.pass(5 * time.Second)
-	c.frame()
-	c.submit(adapters.Prompt{ID: "u", Text: text})
-	if c.line == "" {
-		t.Fatalf("nothing was typed: %+v", c.step)
-	}
-	c.pass(100 * time.Millisecond)
-	return c
-}
-
-func (c *fakeCLI) enters() (n int) {
-	for _, in := range c.inbox {
-		if in.call == enter {
-			n++
-		}
-	}
-	return n
-}
-
-// TestEnterNeedsTheTextOnTheScreen: without such a screen Enter could answer a dialog.
-func TestEnterNeedsTheTextOnTheScreen(t *testing.T) {
-	for name, show := range map[string]func(*fakeCLI){
-		"no screen": func(*fakeCLI) {},
-		"a dialog":  func(c *fakeCLI) { c.dialogs = []int{0}; c.frame() },
-		"an empty input line": func(c *fakeCLI) {
-			c.line = ""
-			c.frame()
-		},
-	} {
-		c := typist(t, "hello")
-		show(c)
-		c.pass(29 * time.Second)
-		if c.enters() > 0 || c.ended != "" {
-			t.Errorf("%s: %d Enters, the turn is %q", name, c.enters(), c.ended)
-		}
-		c.pass(2 * time.Second)
-		if c.enters() > 0 || c.ended != contract.TurnFailed {
-			t.Errorf("%s: %d Enters, the turn is %q, want it failed", name, c.enters(), c.ended)
-		}
-	}
-	c := typist(t, "hello")
-	c.frame()
-	c.pass(time.Second)
-	if c.enters() != 1 {
-		t.Errorf("with the text on the screen: %d Enters, want 1", c.enters())
-	}
-}
-
-// TestPromptWithFilesIsKnown: the agent completes the names of files and puts them below.
-func TestPromptWithFilesIsKnown(t *testing.T) {
-	for text, taken := range map[string]string{
-		"look at @src, then stop": `look at @src/**, then stop`,
-		"@a.go":                   `@lib/a.go`,
-	} {
-		c := typist(t, text)
-		c.frame()
-		c.pass(time.Second)
-		c.hook("BeforeAgent", fmt.Sprintf(`"prompt":%q`, taken+"\n--- Content from referenced files ---\nContent from @lib/a.go:\npackage a"))
-		if len(c.step.Emit) > 0 {
-			t.Errorf("%q taken as %q says %+v, want nothing: it is ours", text, taken, c.step.Emit)
-		}
-		c.pass(time.Minute)
-		if c.enters() != 1 {
-			t.Errorf("%q: %d Enters, want 1", text, c.enters())
-		}
-	}
 }
 
 // unsure is a session in which a dialog was let come up that was not seen to.
@@ -399,5 +369,104 @@ func TestAnUnseenDialogIsNotForEver(t *testing.T) {
 	c.frame()
 	if keys := c.answered(); keys != 1 {
 		t.Errorf("%d keys, want 1: the screen showed that nothing else is asked", keys)
+	}
+}
+
+// TestALateKeyIsTakenBack: a key that allows and comes too late stands in the input line,
+// where no prompt from elsewhere could be typed any more.
+func TestALateKeyIsTakenBack(t *testing.T) {
+	c := unsure(t, `"notification_type":"ToolPermission","details":{"type":"exec","command":"unheard of"}`)
+	c.frame()
+	if keys := c.answered(); keys != 1 {
+		t.Fatalf("%d keys, want 1", keys)
+	}
+	c.dialogs, c.line = nil, "1" // the person was first
+	c.hook("AfterAgent", `"prompt_response":"x"`)
+	c.pass(time.Second)
+	c.frame()
+	if c.line != "" {
+		t.Errorf("the input line has %q, want the key gone", c.line)
+	}
+	c.line = "1" // the person's own
+	c.frame()
+	c.pass(time.Minute)
+	if c.line != "1" {
+		t.Errorf("the input line has %q, want what the person typed", c.line)
+	}
+}
+
+// dialogSeen is a CLI whose screen has shown the dialog of call 0 for a second.
+func dialogSeen(t *testing.T) *fakeCLI {
+	t.Helper()
+	c := newFakeCLI(t, 0)
+	c.hook("Notification", `"notification_type":"ToolPermission","details":{"type":"exec","command":"cmd 0"}`)
+	c.dialogs = []int{0}
+	c.pass(100 * time.Millisecond)
+	c.frame()
+	c.pass(time.Second)
+	return c
+}
+
+// TestAnAnswerAtTheTerminalIsNotGuessed: a refusal may be long in coming to the file, and
+// a turn that goes on was none.
+func TestAnAnswerAtTheTerminalIsNotGuessed(t *testing.T) {
+	for _, goesOn := range []bool{false, true} {
+		c := dialogSeen(t)
+		c.dialogs, c.busy = nil, goesOn
+		c.frame()
+		for range 10 {
+			c.pass(time.Second)
+			c.frame()
+		}
+		if allowed := slices.Equal(c.decided, []contract.Decision{contract.AllowOnce}); allowed != goesOn || !goesOn && len(c.decided) > 0 {
+			t.Errorf("the agent goes on: %t, decided %q", goesOn, c.decided)
+		}
+	}
+}
+
+// TestAnAnswerAtTheTerminalIsLookedFor: the screen of a tool that prints all the time does
+// not come to rest, and until the answer is known people elsewhere may give another one.
+func TestAnAnswerAtTheTerminalIsLookedFor(t *testing.T) {
+	for name, elsewhere := range map[string]contract.Decision{"nobody": "", "refused": contract.RejectOnce, "allowed": contract.AllowOnce} {
+		c := dialogSeen(t)
+		c.dialogs = nil
+		c.frame()
+		for key := range c.asks {
+			if elsewhere != "" {
+				c.submit(adapters.Answer{Ask: key, Decision: elsewhere})
+			}
+		}
+		c.said = nil
+		c.pass(time.Second)
+		if !slices.Contains(c.step.Effects, adapters.Effect(adapters.Look{})) {
+			t.Errorf("%s: no look at the screen after a second", name)
+		}
+		c.frame()
+		told := strings.Count(strings.Join(c.said, ""), "runs all the same")
+		if allowed := slices.Equal(c.decided, []contract.Decision{contract.AllowOnce}); allowed != (elsewhere == "") || (told == 1) != (elsewhere == contract.RejectOnce) {
+			t.Errorf("%s elsewhere: decided %q at the terminal, told %q", name, c.decided, c.said)
+		}
+		for range 40 {
+			c.pass(time.Second)
+			if slices.Contains(c.step.Effects, adapters.Effect(adapters.Look{})) {
+				t.Fatalf("%s: a look at what is known", name)
+			}
+		}
+	}
+}
+
+// TestEscIsForARequestThatIsSeen: in an idle input line two of them are a command.
+func TestEscIsForARequestThatIsSeen(t *testing.T) {
+	c := newFakeCLI(t, 0)
+	c.frame()
+	c.submit(adapters.Abort{})
+	c.pass(7 * time.Second)
+	if c.escs != 1 {
+		t.Errorf("%d times Esc, and no newer screen: want 1", c.escs)
+	}
+	c.frame()
+	c.pass(3 * time.Second)
+	if c.escs != 2 {
+		t.Errorf("%d times Esc, and the request runs on: want 2", c.escs)
 	}
 }

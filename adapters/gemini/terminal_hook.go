@@ -27,7 +27,9 @@ func (t *terminal) hook(f adapters.Frame) {
 		t.errs = append(t.errs, fmt.Errorf("decoding a hook: %w", err))
 		return
 	}
-	t.open.hooks = true
+	if t.open.hooked.IsZero() {
+		t.open.hooked = t.now
+	}
 	t.turn.heard = t.now
 	event := v.Get("hook_event_name").Text()
 	t.sessionIs(v.Get("session_id").Text(), v.Get("transcript_path").Text(), v.Get("source").Text())

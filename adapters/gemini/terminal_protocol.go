@@ -49,6 +49,7 @@ type terminal struct {
 	calls callBook
 	gate  dialogGate
 	typed typist
+	ghost ghost
 	view  view
 	viewT time.Time // of the newest screen
 	over  bool      // Exit was called
@@ -161,6 +162,7 @@ func (t *terminal) settle() {
 	t.start()
 	t.endings()
 	t.dialogs()
+	t.gate.unstray(t)
 	t.typing()
 }
 

@@ -18,8 +18,12 @@ import (
 const startWait = 4*time.Minute + 30*time.Second
 
 // bareWait is how long the input line stands before a start without hooks counts as
-// one: the hook of a start comes soon after it.
-const bareWait = 5 * time.Second
+// one: the hook of a start comes soon after it. loadWait is the same where a session is
+// resumed of which nothing says that it was loaded.
+const (
+	bareWait = 5 * time.Second
+	loadWait = 30 * time.Second
+)
 
 // starting is the opening of the session.
 type starting struct {
@@ -28,10 +32,11 @@ type starting struct {
 	request rawjson.Value // acp's, that waits for the session
 	done    bool
 	until   time.Time // when to give up
-	shown   time.Time // since when the input line stands, without a hook
+	shown   time.Time // since when the input line stands
+	hooked  time.Time // when a hook was first heard, zero before
+	loaded  time.Time // when the resumed session was seen to be loaded, zero before
 	at      time.Time // when to look again
 	told    string    // the gate that was told
-	hooks   bool      // a hook was heard
 	native  bool      // a conversation exists, so that its id is worth keeping
 	named   bool      // and was told
 }
@@ -88,8 +93,9 @@ func (t *terminal) start() {
 	} else if o.shown.IsZero() {
 		o.shown = t.now
 	}
+	free := o.free(t)
 	switch {
-	case o.hooks && t.view.composer || !o.shown.IsZero() && t.due(o.shown.Add(bareWait)):
+	case t.due(free):
 		t.ready()
 	case t.due(o.until):
 		why := "its input line did not appear"
@@ -101,10 +107,29 @@ func (t *terminal) start() {
 		t.drain()
 	default:
 		o.at = o.until
-		if !o.shown.IsZero() && o.shown.Add(bareWait).Before(o.at) {
-			o.at = o.shown.Add(bareWait)
+		if !free.IsZero() && free.Before(o.at) {
+			o.at = free
 		}
 	}
+}
+
+// free is when the input line that stands is the one of the session, zero while none is.
+//
+// Of a session that is resumed Gemini CLI shows an input line before the session is
+// loaded. It takes what is typed there, and loses it or what was said before.
+func (o *starting) free(t *terminal) time.Time {
+	resumed := t.info.Options.Resume != "" || t.info.Options.Continue
+	switch {
+	case !t.view.composer:
+		return time.Time{}
+	case !resumed && !o.hooked.IsZero(), resumed && !o.loaded.IsZero() && t.viewT.After(o.loaded):
+		return t.now
+	case !resumed:
+		return o.shown.Add(bareWait)
+	case !o.loaded.IsZero() || !o.hooked.IsZero(): // that its screen is not new is unlikely
+		return later(o.shown, later(o.hooked, o.loaded)).Add(bareWait)
+	}
+	return o.shown.Add(loadWait)
 }
 
 // ready answers acp's request for a session.
@@ -195,6 +220,9 @@ func (t *terminal) screen(data []byte) {
 		return
 	}
 	t.view, t.viewT = look(s), t.now
+	if t.view.resuming {
+		t.open.loaded = t.now
+	}
 	t.turn.looked(t.view, t.now)
 	t.gate.looked(t.view)
 }

@@ -21,7 +21,8 @@ const (
 	// idleWait is how long the screen must be idle, and the file silent, for a turn
 	// to be over that no hook ends.
 	idleWait = 2 * time.Second
-	// escAgain is when a cancel is typed again that nothing came of, maxEsc how often.
+	// escAgain is when a cancel is typed again that nothing came of, maxEsc how often: a
+	// screen that is newer shows the request. Two in an idle input line are a command.
 	escAgain = 2 * time.Second
 	maxEsc   = 3
 )
@@ -129,6 +130,10 @@ func (t *terminal) prompted(text string, at time.Time) {
 		t.endTurn()
 	}
 	if t.turn.open && t.turn.request != nil {
+		if t.haunted(text) {
+			t.write("\x1b") // not escape: ours waits on, and is not cancelled
+			return
+		}
 		// It came before ours was sent, or goes into a turn: ours waits on.
 		t.turn.since, t.turn.taken, t.turn.after, t.turn.endAt, t.turn.idle = at, true, false, time.Time{}, time.Time{}
 		t.typed.behind = t.typed.waiting()
@@ -150,6 +155,9 @@ func (t *terminal) prompted(text string, at time.Time) {
 	}
 	t.turn.taken = true
 	t.conversed()
+	if t.haunted(text) {
+		t.escape()
+	}
 }
 
 // nudge reports whether a prompt is one that Gemini CLI gives itself, when an answer
@@ -208,7 +216,7 @@ func (t *terminal) endings() {
 		return
 	}
 	if l.esc > 0 && l.esc < maxEsc {
-		if t.due(l.escT.Add(escAgain)) && t.view.busy {
+		if t.due(l.escT.Add(escAgain)) && t.view.busy && t.viewT.After(l.escT) {
 			t.escape()
 		}
 		if again := l.escT.Add(escAgain); again.After(t.now) {

@@ -52,6 +52,8 @@ func encodeEffect(e adapters.Effect) effect {
 		return effect{Effect: "follow", ID: e.ID, Path: e.Path, From: e.From}
 	case adapters.Unfollow:
 		return effect{Effect: "unfollow", ID: e.ID}
+	case adapters.Look:
+		return effect{Effect: "look", ID: e.ID}
 	case adapters.StartScreen:
 		return effect{Effect: "start-screen", ID: e.ID, Args: e.Args}
 	case adapters.HookReply:

@@ -307,6 +307,7 @@ func TestEffects(t *testing.T) {
 		`{"effect":"terminal-wait","id":"1","terminal":"t"}`:    adapters.TerminalWait{ID: "1", Terminal: "t"},
 		`{"effect":"terminal-kill","id":"1","terminal":"t"}`:    adapters.TerminalKill{ID: "1", Terminal: "t"},
 		`{"effect":"terminal-release","id":"1","terminal":"t"}`: adapters.TerminalRelease{ID: "1", Terminal: "t"},
+		`{"effect":"look","id":"1"}`:                            adapters.Look{ID: "1"},
 	}
 	for want, e := range tests {
 		if got := string(transcript.EffectRecord(1, e).Data); got != want {
