@@ -44,7 +44,7 @@ type attendant interface{ attended() }
 // childDoes has the child do an effect, if it is one of those.
 func (s *Session) childDoes(e adapters.Effect) bool {
 	switch e.(type) {
-	case adapters.Follow, adapters.Unfollow, adapters.HookReply, adapters.StartScreen:
+	case adapters.Follow, adapters.Unfollow, adapters.HookReply, adapters.StartScreen, adapters.Look:
 	default:
 		return false
 	}
@@ -78,10 +78,10 @@ type terminalChild struct {
 	link   *sidesocket.Client // to the server, nil for none
 	looks  *looks             // nil when no Terminal frames are wanted
 
-	begun    chan struct{}  // closed when the screen runs, or will not
-	others   sync.WaitGroup // goroutines beside run
-	asked    chan struct{}  // closed by Stop
-	once     sync.Once      // for asked
+	begun    chan struct{} // closed when the screen runs, or will not
+	others   others        // goroutines beside run
+	asked    chan struct{} // closed by Stop
+	once     sync.Once     // for asked
 	hurry    context.Context
 	kill     context.CancelFunc // ends what is being stopped at once
 	finished chan struct{}      // closed with Frames
@@ -206,7 +206,7 @@ func (c *terminalChild) run() {
 	var server <-chan struct{}
 	if c.server != nil {
 		server = c.server.Done()
-		c.others.Go(c.serverLines)
+		c.others.run(c.serverLines)
 	}
 	select {
 	case <-c.begun:
@@ -276,7 +276,7 @@ func (c *terminalChild) release() {
 		}
 		c.server.Close()
 	}
-	c.others.Wait()
+	c.others.end()
 	c.files.Close()
 	os.RemoveAll(c.spec.Terminal.Dir)
 }
@@ -342,10 +342,10 @@ func (c *terminalChild) attended() {
 // Stop implements Child.
 func (c *terminalChild) Stop(ctx context.Context) {
 	c.once.Do(func() { close(c.asked) })
-	defer context.AfterFunc(ctx, c.kill)()
 	select {
 	case <-c.finished:
 	case <-ctx.Done():
+		c.kill() // here: a context.AfterFunc that is stopped on return may not have begun
 	}
 }
 
@@ -361,12 +361,18 @@ func (c *terminalChild) Do(e adapters.Effect) error {
 		c.files.Unfollow(e.ID)
 	case adapters.HookReply:
 		c.hooks.Reply(e.ID, e.Output, e.Code)
+	case adapters.Look:
+		if c.looks != nil {
+			c.looks.see(c.spec.Terminal.Hub.Snapshot())
+		}
 	case adapters.StartScreen:
 		if s := c.spec.Terminal.Server; s == nil || !s.First {
 			return fmt.Errorf("the screen starts by itself: %w", errors.ErrUnsupported)
 		}
 		argv := slices.Concat(c.spec.Argv, e.Args)
-		c.others.Go(func() { c.tryScreen(argv) })
+		if !c.others.run(func() { c.tryScreen(argv) }) {
+			return errors.New("the agent has ended")
+		}
 	default:
 		return fmt.Errorf("effect %T: %w", e, errors.ErrUnsupported)
 	}
@@ -375,6 +381,32 @@ func (c *terminalChild) Do(e adapters.Effect) error {
 
 func (c *terminalChild) line(l tail.Line) {
 	c.frames <- adapters.Frame{Source: adapters.LogFile, ID: l.ID, File: filepath.Base(l.Path), Data: l.Data, Dropped: l.Dropped}
+}
+
+// others are goroutines beside the one that sees to the end. None begins once that waits
+// for them.
+type others struct {
+	mu   sync.Mutex
+	wait sync.WaitGroup
+	over bool // guarded by mu
+}
+
+// run starts f, and reports whether it did.
+func (o *others) run(f func()) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.over {
+		o.wait.Go(f)
+	}
+	return !o.over
+}
+
+// end waits for all, and keeps others from beginning.
+func (o *others) end() {
+	o.mu.Lock()
+	o.over = true
+	o.mu.Unlock()
+	o.wait.Wait()
 }
 
 // looks passes on how the screen looks: the newest look when several came meanwhile.

@@ -18,6 +18,7 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/host/screen"
 	"github.com/agenthost/agenthost/internal/hook"
+	"github.com/agenthost/agenthost/internal/leaktest"
 )
 
 const (
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 	case os.Getenv(beHook) != "" && len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-test."):
 		os.Exit(hook.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(m.Run())
+	os.Exit(leaktest.Files(m.Run))
 }
 
 // serveSocket answers each message with itself, but for those that say what to do.
@@ -224,6 +225,24 @@ func TestTerminalScreens(t *testing.T) {
 	}
 }
 
+// A look is a frame also of a screen that never rests, and that looks as before.
+func TestTerminalLook(t *testing.T) {
+	c := onTerminal(t, `printf 'working '; while :; do printf '.\b'; sleep 0.02; done`, func(s *StartSpec) { s.Terminal.Screens = true })
+	for shown := 0; shown < 2; {
+		if err := c.Do(adapters.Look{}); err != nil {
+			t.Fatal(err)
+		}
+		f := frame(t, c)
+		look, err := adapters.ParseScreen(f.Data)
+		if err != nil || f.Source != adapters.Terminal {
+			t.Fatalf("frame = %+v, %v, want a screen", f, err)
+		}
+		if strings.HasPrefix(look.Lines[0], "working") {
+			shown++
+		}
+	}
+}
+
 // A screen that does not go is killed, and nothing is left of it.
 func TestTerminalStop(t *testing.T) {
 	for name, hurried := range map[string]bool{"ladder": false, "hurried": true} {
@@ -246,6 +265,64 @@ func TestTerminalStop(t *testing.T) {
 				t.Errorf("exit = %+v, want SIGKILL", e)
 			}
 		})
+	}
+}
+
+// slowContext ends, but does not get to tell those who wait by context.AfterFunc before
+// they have gone: as one may whose waiters run first.
+type slowContext struct{ context.Context }
+
+func (slowContext) AfterFunc(func()) (stop func() bool) { return func() bool { return true } }
+
+// A stop that is under way becomes a kill when its context ends, whoever learns of
+// it first.
+func TestTerminalStopHurried(t *testing.T) {
+	c := onTerminal(t, `trap '' HUP TERM; echo up >> log; while :; do sleep 1; done`, func(s *StartSpec) { s.StopGrace = time.Hour })
+	if err := c.Do(adapters.Follow{ID: "f", Path: filepath.Join(c.spec.Dir, "log")}); err != nil {
+		t.Fatal(err)
+	}
+	wantFrame(t, c, adapters.LogFile, "up")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.Stop(slowContext{ctx})
+	wantEnd(t, c, -1, "")
+	if e := c.Exit(); e.Signal != "SIGKILL" {
+		t.Errorf("exit = %+v, want SIGKILL", e)
+	}
+}
+
+// A screen that is to be started while its child ends is started whole or not at all,
+// and not at all afterwards.
+func TestTerminalStartsNothingAtTheEnd(t *testing.T) {
+	c := onTerminal(t, `read -r x`, withServer(true))
+	begun := make(chan struct{})
+	done := make(chan error)
+	go func() {
+		for n := 0; ; n++ {
+			if n == 1 {
+				close(begun)
+			}
+			if err := c.Do(adapters.StartScreen{ID: "s"}); err != nil || c.ended() && n > 1 {
+				done <- err
+				return
+			}
+		}
+	}()
+	<-begun
+	go c.Stop(t.Context())
+	for range c.frames {
+	}
+	if err := <-done; err == nil {
+		t.Error("StartScreen after the end = nil, want an error")
+	}
+}
+
+func (c *terminalChild) ended() bool {
+	select {
+	case <-c.finished:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -24,7 +24,8 @@ type Config struct {
 	Adapter  adapters.Adapter
 	Options  adapters.Options
 	// Face is how the agent shows itself at first. A session that is gone on with has
-	// the face that is set here; Meta.Face tells the last one. Cols and Rows are the
+	// the face that is set here; Meta.Face tells the last one, and goes on to do so on the
+	// disk until the agent has opened its session in the new one. Cols and Rows are the
 	// size of its screen, 80 and 24 when 0.
 	Face       adapters.Face
 	Cols, Rows int
@@ -45,6 +46,8 @@ type Config struct {
 	// Requeue runs the prompts that an earlier run of the session accepted and that
 	// no turn took up. Without it a notice says that they are not run.
 	Requeue bool
+	// Notices are put into the stream before the agent is started.
+	Notices []string
 	// Title is a person's name for the session, may be empty.
 	Title string
 	// Parent and Origin say what the session is branched off, see Branch.

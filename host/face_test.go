@@ -340,6 +340,75 @@ func TestSocketDir(t *testing.T) {
 	}
 }
 
+// However a child ends, or does not begin, the directory for its sockets goes with it,
+// whoever started it; and with a session that is removed.
+func TestSocketDirGoes(t *testing.T) {
+	failed := errors.New("no such program")
+	for name, end := range map[string]func(st *stage, c *fakeChild){
+		"stopped": func(st *stage, _ *fakeChild) { st.end() },
+		"quit":    func(_ *stage, c *fakeChild) { c.die(adapters.ExitStatus{}) },
+		"died":    func(st *stage, c *fakeChild) { c.die(adapters.ExitStatus{Code: 1}); synctest.Wait() },
+		"handed over": func(st *stage, c *fakeChild) {
+			st.setFace(adapters.FaceHeadless, true)
+			c.want("close")
+			st.next(c, "native-1")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var dir string
+				st, c := onScreen(t, func(cfg *Config) {
+					start := cfg.Start
+					cfg.Start = func(ctx context.Context, spec StartSpec) (Child, error) {
+						if spec.Terminal != nil {
+							dir = spec.Terminal.Dir
+						}
+						return start(ctx, spec)
+					}
+				})
+				if _, err := os.Stat(dir); err != nil {
+					t.Fatal(err)
+				}
+				end(st, c)
+				synctest.Wait()
+				if _, err := os.Stat(dir); err == nil {
+					t.Errorf("%s is left", dir)
+				}
+				st.Stop(t.Context())
+			})
+		})
+	}
+	t.Run("not started", func(t *testing.T) {
+		var dir string
+		_, err := Start(t.Context(), Config{
+			Dir: t.TempDir(), StateDir: t.TempDir(), Adapter: fakeTerminal{}, Face: adapters.FaceTerminal,
+			Resolve: func(command, _ string) (string, error) { return command, nil },
+			Start: func(_ context.Context, spec StartSpec) (Child, error) {
+				dir = spec.Terminal.Dir
+				return nil, failed
+			},
+		})
+		if _, stat := os.Stat(dir); !errors.Is(err, failed) || stat == nil {
+			t.Errorf("Start = %v, and %q is left: %t", err, dir, stat == nil)
+		}
+	})
+	t.Run("removed after a crash", func(t *testing.T) {
+		var cfg Config
+		st, _ := opened(t, fakeAdapter{}, func(c *Config) { cfg = *c })
+		st.end()
+		dir, err := os.MkdirTemp("", socketPrefix)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(SessionDir(cfg.StateDir, st.ID()), socketDirFile), []byte(dir), 0o600)
+		}
+		if err == nil {
+			err = Remove(cfg.StateDir, st.ID())
+		}
+		if _, stat := os.Stat(dir); err != nil || stat == nil {
+			t.Errorf("Remove = %v, and %s is left: %t", err, dir, stat == nil)
+		}
+	})
+}
+
 func TestSetFaceUnsupported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, _ := opened(t, fakeAdapter{}, nil)
@@ -572,5 +641,52 @@ func TestNativeOpenedTwice(t *testing.T) {
 		st.end()
 		fourth, _ := opened(t, fakeTerminal{}, func(c *Config) { c.StateDir, c.Options.Resume = cfg.StateDir, "native-2" })
 		fourth.end()
+	})
+}
+
+// A session that is gone on with in another face has that one from when it is open: what
+// comes to nothing, at whatever point, leaves the former one.
+func TestOtherFaceFromTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c := opened(t, fakeTerminal{}, nil)
+		id, state, dir := st.ID(), st.cfg.StateDir, st.cfg.Dir
+		_ = c
+		st.end()
+		on := func(face adapters.Face, start Starter) func(*Config) {
+			return func(cfg *Config) {
+				cfg.ID, cfg.StateDir, cfg.Dir, cfg.Face, cfg.Options.Resume = id, state, dir, face, "native-1"
+				if start != nil {
+					cfg.Start = start
+				}
+			}
+		}
+		want := func(when string, face adapters.Face) {
+			t.Helper()
+			if m, err := Find(state, id, ""); err != nil || m.Face != face {
+				t.Errorf("%s: face on disk = %q, %v; want %q", when, m.Face, err, face)
+			}
+		}
+		cfg := Config{
+			Adapter: fakeTerminal{}, Resolve: func(command, _ string) (string, error) { return "/bin/" + command, nil },
+		}
+		on(adapters.FaceTerminal, func(context.Context, StartSpec) (Child, error) { return nil, errTaken })(&cfg)
+		if _, err := Start(t.Context(), cfg); err == nil {
+			t.Fatal("an agent that cannot be started was started")
+		}
+		want("no process", adapters.FaceHeadless)
+
+		st, c = newStage(t, fakeTerminal{}, on(adapters.FaceTerminal, nil))
+		if face, err := st.Face(t.Context()); err != nil || face != adapters.FaceTerminal {
+			t.Errorf("while it opens Face = %q, %v", face, err)
+		}
+		want("opening", adapters.FaceHeadless)
+		c.say("refused not logged in")
+		<-st.Done()
+		want("refused", adapters.FaceHeadless)
+
+		st, _ = opened(t, fakeTerminal{}, on(adapters.FaceTerminal, nil))
+		want("open", adapters.FaceTerminal)
+		st.end()
+		want("stopped", adapters.FaceTerminal)
 	})
 }

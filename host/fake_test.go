@@ -20,7 +20,7 @@ import (
 //
 //	host -> agent: open, ask-first TOOLS, prompt TEXT, steer TEXT, abort, answer KEY DECISION, configure MODEL-OR-MODE, op ID NAME PARAMS, close
 //	agent -> host: opened NATIVE, refused MESSAGE, text T, says ORIGIN T, start CALL, end CALL, ask CALL KEY, withdraw KEY,
-//	               done STATUS, delta T, configured ID, closed, result ID JSON, sub ID, stop WHY, turn (one of its own)
+//	               done STATUS, late (a steer), late done (in the Step of the turn's end), delta T, configured ID, closed, result ID JSON, sub ID, stop WHY, turn (one of its own)
 type fakeAdapter struct {
 	steer    bool
 	lazyTurn bool // the turn starts with the agent's "turn", not with the prompt
@@ -131,7 +131,12 @@ func (p *fakeProtocol) Receive(_ time.Time, f adapters.Frame) (adapters.Step, er
 	case "late":
 		id := p.steers[0]
 		p.steers = p.steers[1:]
-		return adapters.Step{Done: []adapters.Outcome{{ID: id, Err: &contract.Error{Code: contract.CodeTimeout, Message: "too late"}}}}, nil
+		step := adapters.Step{Done: []adapters.Outcome{{ID: id, Err: &contract.Error{Code: contract.CodeTimeout, Message: "too late"}}}}
+		if arg == "done" { // as when the agent dies
+			p.open = false
+			step.Emit = []adapters.Draft{{Event: contract.TurnEnd{Status: contract.TurnFailed}}}
+		}
+		return step, nil
 	case "mode":
 		return emit(contract.AgentConfigurationChanged{PermissionMode: contract.PermissionMode(arg)})
 	case "give-up":

@@ -32,13 +32,15 @@ func (s *Session) launchTerminal(ctx context.Context) error {
 	started := false
 	defer func() {
 		if !started {
-			os.RemoveAll(dir)
+			s.socketsGone()
 		}
 	}()
-	l, err := a.LaunchTerminal(adapters.TerminalRequest{
-		LaunchRequest: s.launchRequest(), SocketDir: dir,
-		Hook:       hook.CommandLine(command, hook.Socket(dir), false),
-		HookClosed: hook.CommandLine(command, hook.Socket(dir), true),
+	l, err := s.launched(func(r adapters.LaunchRequest) (adapters.Launch, error) {
+		return a.LaunchTerminal(adapters.TerminalRequest{
+			LaunchRequest: r, SocketDir: dir,
+			Hook:       hook.CommandLine(command, hook.Socket(dir), false),
+			HookClosed: hook.CommandLine(command, hook.Socket(dir), true),
+		})
 	})
 	if err != nil {
 		return err
@@ -95,22 +97,17 @@ const (
 	// path of a unix socket (103 bytes).
 	maxSocketDir = 82
 	socketPrefix = "agenthost-"
-	// socketDirFile names the directory of the last child, for the next one to remove:
-	// a host that is killed leaves it.
+	// socketDirFile names the directory of the child that runs. A host that is killed
+	// leaves it for the next start, or for who removes the session.
 	socketDirFile = "sockets"
 )
 
 // socketDir makes the directory for the sockets of one child.
 func (s *Session) socketDir() (string, error) {
-	note := filepath.Join(s.dir, socketDirFile)
-	if old, err := os.ReadFile(note); err == nil {
-		// Nothing but a directory of ours: the file may be anybody's by now.
-		if dir := string(old); filepath.IsAbs(dir) && strings.HasPrefix(filepath.Base(dir), socketPrefix) {
-			os.RemoveAll(dir)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if err := removeSocketDir(s.dir); err != nil {
 		return "", err
 	}
+	note := filepath.Join(s.dir, socketDirFile)
 	var faults []error
 	for _, base := range []string{s.getenv("XDG_RUNTIME_DIR"), os.TempDir(), "/tmp"} {
 		if !filepath.IsAbs(base) || len(base)+1+len(socketPrefix)+10 > maxSocketDir {
@@ -118,12 +115,37 @@ func (s *Session) socketDir() (string, error) {
 		}
 		dir, err := os.MkdirTemp(base, socketPrefix)
 		if err == nil {
-			err = os.WriteFile(note, []byte(dir), 0o600)
-		}
-		if err == nil {
-			return dir, nil
+			if err = os.WriteFile(note, []byte(dir), 0o600); err == nil {
+				return dir, nil
+			}
+			os.RemoveAll(dir)
 		}
 		faults = append(faults, err)
 	}
 	return "", errors.Join(append(faults, errors.New("want one with a short path, as XDG_RUNTIME_DIR or TMPDIR"))...)
+}
+
+// socketsGone removes what the child that is gone had for its sockets.
+func (s *Session) socketsGone() {
+	if err := removeSocketDir(s.dir); err != nil {
+		s.log.Warn("removing the directory of an agent's sockets", "session", s.cfg.ID, "err", err)
+	}
+}
+
+// removeSocketDir removes the directory for sockets that the last child of a session had,
+// given the session's own directory. None is no error.
+func removeSocketDir(session string) error {
+	note := filepath.Join(session, socketDirFile)
+	old, err := os.ReadFile(note)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	// Nothing but a directory of ours: the file may be anybody's by now.
+	if dir := string(old); err == nil && filepath.IsAbs(dir) && strings.HasPrefix(filepath.Base(dir), socketPrefix) {
+		err = os.RemoveAll(dir)
+	}
+	if err == nil {
+		err = os.Remove(note)
+	}
+	return err
 }

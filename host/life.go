@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,7 +33,7 @@ func (s *Session) launch(ctx context.Context) error {
 	if s.meta.Face == adapters.FaceTerminal {
 		return s.launchTerminal(ctx)
 	}
-	l, err := s.cfg.Adapter.Launch(s.launchRequest())
+	l, err := s.launched(s.cfg.Adapter.Launch)
 	if err != nil {
 		return err
 	}
@@ -104,11 +103,7 @@ func (s *Session) nativeOpened() time.Time {
 
 // commandLine resolves the command and builds the child's environment.
 func (s *Session) commandLine(l adapters.Launch) (argv, env []string, err error) {
-	env, err = childenv.Build(childenv.Request{
-		Host: s.cfg.Environ, Pass: append(slices.Clone(l.Pass), s.cfg.PassEnv...),
-		Set: slices.Concat(s.screenEnv(), pairs(l.Env), pairs(s.cfg.Env)),
-	})
-	if err != nil {
+	if env, err = s.childEnv(l.Pass, l.Env); err != nil {
 		return nil, nil, err
 	}
 	argv, exe, err := s.resolve(l.Argv, env)
@@ -155,23 +150,6 @@ func pairs(list []adapters.Pair) []string {
 	return out
 }
 
-// getenv reads what the child's environment will have of a name: what the session
-// sets, else what the host's has, later entries winning.
-func (s *Session) getenv(name string) string {
-	for _, p := range slices.Backward(s.cfg.Env) {
-		if p.Name == name {
-			return p.Value
-		}
-	}
-	value := ""
-	for _, kv := range slices.Concat(s.cfg.Environ, s.screenEnv()) {
-		if k, v, ok := strings.Cut(kv, "="); ok && k == name {
-			value = v
-		}
-	}
-	return value
-}
-
 // writeFiles writes what a launch needs, only below dir.
 func writeFiles(dir string, files []adapters.LaunchFile) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -201,7 +179,7 @@ func (s *Session) opened(o adapters.Outcome) bool {
 	s.alarm.clear(alarmStart)
 	if o.Err == nil {
 		s.state = open
-		s.meta.OpenError = nil
+		s.meta.OpenError, s.former = nil, nil
 		s.meta.NativeOpened = now().UnixMilli()
 		s.saveMeta()
 		s.log.Info("session open", "session", s.cfg.ID, "native", s.meta.Facts.NativeSession)
@@ -274,6 +252,7 @@ func (s *Session) exited() {
 	status := s.child.Exit()
 	status.Requested = s.state == closing || s.state == replacing
 	s.frames, s.child = nil, nil
+	s.socketsGone()
 	was := s.state
 	if s.quit(status) {
 		was = closing // as if it had been stopped
@@ -287,7 +266,7 @@ func (s *Session) exited() {
 	step := s.proto.Exit(now(), status)
 	s.apply(step)
 	s.settleTurn(status, was)
-	s.requeueTyped()
+	s.typedLeft(was == closing || s.broken != nil)
 	again := was == replacing || s.goesOver()
 	if was == opening && !s.anew && !again {
 		again = s.failOpen(step, status)

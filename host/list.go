@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -41,7 +43,7 @@ func (l *Lister) List() (Listed, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return Listed{}, err
 	}
-	var out Listed
+	var changed []string
 	now := make(map[string]sighting, len(entries))
 	for _, e := range entries {
 		id := e.Name()
@@ -55,12 +57,9 @@ func (l *Lister) List() (Listed, error) {
 			continue
 		}
 		now[id] = s
-		if m, err := readMeta(l.StateDir, id); err == nil {
-			out.Changed = append(out.Changed, m)
-		} else {
-			out.Unread = append(out.Unread, id)
-		}
+		changed = append(changed, id)
 	}
+	out := l.read(changed)
 	for id := range l.seen {
 		if _, ok := now[id]; !ok {
 			out.Gone = append(out.Gone, id)
@@ -69,4 +68,30 @@ func (l *Lister) List() (Listed, error) {
 	l.seen = now
 	slices.SortStableFunc(out.Changed, func(a, b Meta) int { return int(b.Updated - a.Updated) })
 	return out, nil
+}
+
+// readAtOnce is how many metadata are read at once.
+const readAtOnce = 4
+
+// read reads the metadata of sessions.
+func (l *Lister) read(ids []string) (out Listed) {
+	metas, faults := make([]Meta, len(ids)), make([]error, len(ids))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(readAtOnce, len(ids)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(ids)); i = next.Add(1) - 1 {
+				metas[i], faults[i] = readMeta(l.StateDir, ids[i])
+			}
+		})
+	}
+	wg.Wait()
+	for i, id := range ids {
+		if faults[i] == nil {
+			out.Changed = append(out.Changed, metas[i])
+		} else {
+			out.Unread = append(out.Unread, id)
+		}
+	}
+	return out
 }

@@ -134,6 +134,7 @@ func (s *Session) apply(step adapters.Step) {
 	for _, o := range step.Done {
 		s.outcome(o)
 	}
+	s.forgetSteers()
 	s.alarm.set(alarmProtocol, step.WakeAt)
 	if step.Stop != "" {
 		s.giveUp(step.Stop)

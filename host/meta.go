@@ -106,7 +106,7 @@ func SessionDir(stateDir, id string) string { return filepath.Join(stateDir, "se
 // disk nobody waits (see metaWriter).
 func (s *Session) saveMeta() {
 	s.meta.Updated = now().UnixMilli()
-	data, err := json.Marshal(s.meta)
+	data, err := json.Marshal(s.lasting())
 	if err == nil {
 		s.saved = data
 		err = s.metaFile.put(append(data, '\n'))
@@ -116,9 +116,19 @@ func (s *Session) saveMeta() {
 	}
 }
 
+// lasting are the metadata as they are to outlive this run, whenever that ends. They have
+// the face of the run before until the agent has opened its session in the present one.
+func (s *Session) lasting() Meta {
+	m := s.meta
+	if s.former != nil {
+		m.Face = *s.former
+	}
+	return m
+}
+
 // saveChanged saves metadata that are not what was saved last.
 func (s *Session) saveChanged() {
-	if data, err := json.Marshal(s.meta); err == nil && bytes.Equal(data, s.saved) {
+	if data, err := json.Marshal(s.lasting()); err == nil && bytes.Equal(data, s.saved) {
 		return
 	}
 	s.saveMeta()

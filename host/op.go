@@ -81,7 +81,7 @@ func (s *Session) ready(f func(error)) {
 // operate runs an operation of an agent that is open.
 func (s *Session) operate(name string, params jsontext.Value, done func(jsontext.Value, error)) {
 	if c := session.Capability(name); (c == session.CapRewind || c == session.CapFork || c == session.CapStash) && !s.can(c) {
-		done(nil, fmt.Errorf("%s: %s cannot do that: %w", name, s.cfg.Adapter.Name(), errors.ErrUnsupported))
+		done(nil, s.cannot(c))
 		return
 	}
 	switch name {
@@ -92,6 +92,16 @@ func (s *Session) operate(name string, params jsontext.Value, done func(jsontext
 	default:
 		s.pass(name, params, func(o adapters.Outcome) { done(o.Result, outcomeError(o)) }, func(err error) { done(nil, err) })
 	}
+}
+
+// cannot is ErrUnsupported with the reason that the agent's face has, if any.
+func (s *Session) cannot(c session.Capability) error {
+	for _, claim := range adapters.DescribeFace(s.cfg.Adapter, s.meta.Face).Claims {
+		if claim.Capability == c && claim.Reason != "" {
+			return fmt.Errorf("%s: %s cannot do that (%s): %w", c, s.cfg.Adapter.Name(), claim.Reason, errors.ErrUnsupported)
+		}
+	}
+	return fmt.Errorf("%s: %s cannot do that: %w", c, s.cfg.Adapter.Name(), errors.ErrUnsupported)
 }
 
 // pass hands an operation to the agent.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/session"
 )
 
 // operation is an Op that runs.
@@ -421,5 +422,38 @@ func TestConfigurationOutlivesTheAgent(t *testing.T) {
 	s.keep(adapters.Configure{Model: "n"})
 	if o := s.cfg.Options; o.Mode != "plan" || o.Model != "n" || o.Thinking != "high" || !o.Sandbox {
 		t.Errorf("options = %+v", o)
+	}
+}
+
+// reasoned is an agent that says why it cannot rewind.
+type reasoned struct{ fakeAdapter }
+
+func (reasoned) Describe() adapters.Description {
+	return adapters.Description{Title: "Fake", Claims: []adapters.Claim{{Capability: "rewind", Reason: "it forgets nothing"}}}
+}
+
+// reasonedOnScreen has another reason on its own screen.
+type reasonedOnScreen struct{ adapters.TerminalAdapter }
+
+func (reasonedOnScreen) Name() string { return "fake" }
+
+func (reasonedOnScreen) Describe() adapters.Description { return reasoned{}.Describe() }
+
+func (reasonedOnScreen) DescribeTerminal() adapters.Description {
+	return adapters.Description{Title: "Fake", Claims: []adapters.Claim{{Capability: "rewind", Reason: "its screen has no such command"}}}
+}
+
+// Who is refused is told the reason that the capabilities have.
+func TestOpRefusedWithReason(t *testing.T) {
+	s := &Session{cfg: Config{Adapter: reasoned{}}}
+	onScreen := &Session{cfg: Config{Adapter: reasonedOnScreen{}}}
+	onScreen.meta.Face = adapters.FaceTerminal
+	if err := onScreen.cannot("rewind"); err == nil || !strings.Contains(err.Error(), "(its screen has no such command)") {
+		t.Errorf("on its screen: %v, want the reason of that face", err)
+	}
+	for name, want := range map[session.Capability]string{"rewind": "cannot do that (it forgets nothing)", "fork": "cannot do that: "} {
+		if err := s.cannot(name); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want ErrUnsupported with %q", name, err, want)
+		}
 	}
 }

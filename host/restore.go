@@ -108,6 +108,9 @@ func (s *Session) restore() error {
 	if s.cfg.Control != "" {
 		s.append(s.stamper.Agent(adapters.Draft{Event: contract.SessionControlChanged{ClientType: s.cfg.Control}})...)
 	}
+	for _, n := range s.cfg.Notices {
+		s.service(contract.ServiceNotice, "", n)
+	}
 	s.saveMeta()
 	return s.broken
 }
@@ -117,7 +120,7 @@ func (s *Session) restoreStream() error {
 	if s.journal.End() == 0 {
 		return nil
 	}
-	var waiting unanswered
+	waiting := unanswered{theirs: readTyped(s.dir)}
 	if err := s.stamper.Restore(waiting.watching(s.journal.Envelopes())); err != nil {
 		return fmt.Errorf("reading the session's journal: %w", err)
 	}
@@ -152,6 +155,7 @@ func (s *Session) restoreMeta() error {
 		return fmt.Errorf("reading the session's metadata: %w", err)
 	}
 	s.meta.Created, s.meta.Facts, s.meta.NativeOpened = old.Created, old.Facts, old.NativeOpened
+	s.former = &old.Face
 	if s.meta.Title == "" {
 		s.meta.Title = old.Title
 	}

@@ -60,6 +60,9 @@ func prune(stateDir, id string, before time.Time, remove func(string) error) (bo
 	if m, err := readMeta(stateDir, id); err != nil || !time.UnixMilli(m.Updated).Before(before) {
 		return false, err
 	}
+	if err := removeSocketDir(dir); err != nil { // of a host that was killed
+		return false, err
+	}
 	if runtime.GOOS == "windows" {
 		// There a directory with open files cannot be renamed: neither can one that
 		// somebody opens now.

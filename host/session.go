@@ -56,7 +56,8 @@ type Session struct {
 	metaFile *metaWriter
 	state    state
 	meta     Meta
-	saved    []byte // what saveMeta saved last
+	saved    []byte         // what saveMeta saved last
+	former   *adapters.Face // of the run before, until the agent's session is open; nil without one
 	turn     turn
 	queue    []adapters.Prompt
 	files    []adapters.Attachment        // wait for the next prompt

@@ -110,6 +110,23 @@ func TestSteer(t *testing.T) {
 	})
 }
 
+// A steer that fails with its turn is told: it is in the stream, and the agent has not
+// got it.
+func TestSteerLostWithItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, c := opened(t, fakeAdapter{steer: true}, nil)
+		st.mustSend(contract.Text{Text: "work"})
+		c.want("prompt work")
+		st.mustSend(contract.Text{Text: "faster", Steer: true})
+		c.want("steer faster")
+		st.mustSend(contract.Text{Text: "and better", Steer: true})
+		c.want("steer and better")
+		c.say("late done")
+		st.Idle(t.Context())
+		check(t, st.end(), "user:work", "turn-start", "user:faster!", "user:and better!", "turn-end:failed", "service:notice:timeout")
+	})
+}
+
 func TestSteerRefusedOrQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st, c := opened(t, fakeAdapter{}, nil)

@@ -12,9 +12,9 @@ import (
 type turn struct {
 	// sent are prompts that were submitted and not taken up yet.
 	sent []string
-	// steers are the messages to the open turn; nobody waits for their outcome
-	// when it is over.
-	steers []string
+	// steers are the messages to the open turn, steered those to turns that are over:
+	// nobody waits for their outcome when the Step is applied that ended the turn.
+	steers, steered []string
 	// aborting says that the open turn was aborted.
 	aborting bool
 	// refused is why the open turn is to count as failed, nil when it is not.
@@ -118,6 +118,7 @@ func (s *Session) emit(d adapters.Draft) {
 	}
 	envs := s.stamper.Agent(d)
 	s.foresee(envs)
+	s.belongs(d, envs)
 	s.append(envs...)
 	s.typedThere(d, envs)
 	s.moot(envs)
@@ -162,9 +163,7 @@ func (s *Session) quiet() {
 
 func (s *Session) turnEnded(status contract.TurnStatus) {
 	s.sync()
-	for _, id := range s.turn.steers {
-		delete(s.waiting, id)
-	}
+	s.turn.steered = append(s.turn.steered, s.turn.steers...)
 	s.turn.steers = nil
 	s.turn.aborting = false
 	if status == contract.TurnCompleted {
@@ -182,6 +181,15 @@ func (s *Session) turnEnded(status contract.TurnStatus) {
 		s.followUp = append(s.followUp, s.goOver)
 	}
 	s.turn.refused = nil
+}
+
+// forgetSteers gives up waiting for what became of messages to turns that are over.
+// The agent may have taken them without a word.
+func (s *Session) forgetSteers() {
+	for _, id := range s.turn.steered {
+		delete(s.waiting, id)
+	}
+	s.turn.steered = nil
 }
 
 // modeChanged holds an agent that went into a stricter mode by itself to it. A

@@ -68,17 +68,6 @@ func (s *Session) struck(key string) *typed {
 	return &t
 }
 
-// requeueTyped lets messages that were typed into a child that is gone, and that no
-// turn took up, wait as prompts: they stood before those that wait here.
-func (s *Session) requeueTyped() {
-	var back []adapters.Prompt
-	for _, t := range s.typed {
-		back = append(back, adapters.Prompt{ID: t.id, Text: t.text})
-	}
-	s.typed = nil
-	s.queue = append(back, s.queue...)
-}
-
 // abortedThere takes an abort of the open turn.
 func (s *Session) abortedThere() bool {
 	if s.turn.aborting || s.stamper.Turn() == "" {

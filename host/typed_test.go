@@ -85,6 +85,77 @@ func TestTypedAndHandedOver(t *testing.T) {
 	})
 }
 
+// What an agent had not come to when it was quit, or stopped with its session, is told as
+// what it is: not as something that was not sent. What waited here is named as ever.
+func TestTypedAndGone(t *testing.T) {
+	const typed = `The agent ended before it came to what was typed at its screen, which only its own conversation has: "two" (`
+	for name, end := range map[string]func(st *stage, c *fakeChild){
+		"quit":    func(_ *stage, c *fakeChild) { c.die(adapters.ExitStatus{}) },
+		"stopped": func(st *stage, c *fakeChild) { go st.Stop(st.t.Context()); c.want("abort"); c.say("done cancelled") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var cfg Config
+				st, c := onScreen(t, func(c *Config) { cfg = *c })
+				cfg.ID = st.ID()
+				c.say("typed k1 one", "takes k1", "typed k2 two")
+				st.sendAs(firstID, contract.Text{Text: "sent"})
+				synctest.Wait()
+				end(st, c)
+				<-st.Done()
+				told := st.notices()
+				told = slices.DeleteFunc(told, func(s string) bool { return strings.HasPrefix(s, typed) && !strings.Contains(s, firstID) })
+				if len(st.notices()) != 2 {
+					t.Fatalf("notices are %q, want one of what was typed and one of what waited", st.notices())
+				}
+				naming(t, told, firstID)
+				if strings.Contains(told[0], `"two"`) {
+					t.Errorf("told %q, though it was sent", told[0])
+				}
+				again, ch := onScreen(t, func(c *Config) { c.ID, c.Dir, c.StateDir, c.Requeue = cfg.ID, cfg.Dir, cfg.StateDir, true })
+				synctest.Wait()
+				ch.silent()
+				again.end()
+				if len(again.notices()) != 2 {
+					t.Errorf("told again: %q", again.notices())
+				}
+			})
+		})
+	}
+}
+
+// After a crash of the host what the agent has taken in without a turn is not run again,
+// nor told; what waited here is run, and what its agent had not come to.
+func TestTypedAndRequeued(t *testing.T) {
+	for _, requeue := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var cfg Config
+			st, c := onScreen(t, func(c *Config) { cfg = *c })
+			cfg.ID = st.ID()
+			c.say("typed k1 one", "takes k1", "done completed", "steered late", "typed k2 two", "typed k3 three", "takes k3")
+			synctest.Wait()
+			st.sendAs(firstID, contract.Text{Text: "sent"})
+			synctest.Wait()
+			st.Journal().Close() // what comes after is not in the journal
+			c.die(adapters.ExitStatus{})
+			st.Stop(t.Context())
+			again, ch := onScreen(t, func(c *Config) { c.ID, c.Dir, c.StateDir, c.Requeue = cfg.ID, cfg.Dir, cfg.StateDir, requeue })
+			for _, want := range map[bool][]string{true: {"prompt two", "prompt sent"}}[requeue] {
+				ch.want(want)
+				ch.say("done completed")
+			}
+			again.Idle(t.Context())
+			ch.silent()
+			again.end()
+			for _, told := range again.notices() {
+				if strings.Contains(told, "late") || requeue {
+					t.Errorf("requeue %t: told %q", requeue, told)
+				}
+			}
+		})
+	}
+}
+
 // onScreenAsking is a session in whose terminal a dialog is open.
 func onScreenAsking(t *testing.T) (*stage, *fakeChild, *desk) {
 	t.Helper()

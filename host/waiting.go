@@ -21,6 +21,8 @@ type unanswered struct {
 	named bool
 	guess int
 	turns bool // the stream has some
+	// theirs are the agent's own: what a person typed at its screen. It has them.
+	theirs map[string]bool
 }
 
 // unsent is one of them, with its files.
@@ -53,7 +55,7 @@ func (u *unanswered) see(e contract.Envelope) {
 		if e.Role != contract.RoleUser {
 			return
 		}
-		if !ev.Steer {
+		if !ev.Steer && !u.theirs[e.ID] {
 			u.list = append(u.list, unsent{e.ID, ev.Text, u.files})
 			u.guess++
 		}
@@ -118,14 +120,19 @@ func (s *Session) tellUnsent(what string, prompts []adapters.Prompt) {
 	}
 	var each []string
 	for _, p := range prompts {
-		words := strings.TrimSpace(p.Text)
-		if short := prefix(words, 60); short != words {
-			words = short + "…"
-		}
-		each = append(each, fmt.Sprintf("%q (%s)", words, p.ID))
+		each = append(each, quoted(p.Text, p.ID))
 	}
 	s.service(contract.ServiceNotice, contract.CodeHostStopped, fmt.Sprintf(
 		"%s before it came to what was still waiting, which is not sent: %s.", what, strings.Join(each, ", ")))
+}
+
+// quoted is how a message is named: by its first words and the id of its envelope.
+func quoted(text, id string) string {
+	words := strings.TrimSpace(text)
+	if short := prefix(words, 60); short != words {
+		words = short + "…"
+	}
+	return fmt.Sprintf("%q (%s)", words, id)
 }
 
 // stored is a file of the session as it goes to the agent.

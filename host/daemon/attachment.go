@@ -2,7 +2,7 @@ package daemon
 
 import (
 	"context"
-	"errors"
+	"crypto/rand"
 	"fmt"
 	"strings"
 	"sync"
@@ -15,17 +15,23 @@ import (
 // hubScreen is what viewers use of a session's screen. *screen.Hub is it.
 type hubScreen interface {
 	Read(ctx context.Context, after int64, max int) (screen.Chunk, error)
-	Input(p []byte) error
+	Epoch() int64
+	InputAt(epoch int64, p []byte) error
 	Console(attached bool)
+	OnConsole(after int64) (from int64)
+	Missed(at int64)
 }
 
 var _ hubScreen = (*screen.Hub)(nil)
 
 const (
 	// maxAttachments is how many places before the screen of one session are remembered;
-	// the one that was used least lately is forgotten for another one. Who typed there
-	// begins under a new name.
+	// the one that was used least lately is forgotten for another one, those where nobody
+	// typed first. Who typed there begins under a new name.
 	maxAttachments = 256
+	// typedTime is how long it is known what was typed at a place. When one has to be
+	// forgotten sooner the epoch is another, so that nobody types it again.
+	typedTime = time.Minute
 	// maxAttachmentName is the longest name of one, in bytes.
 	maxAttachmentName = 64
 	// awayTime is how long a console that reads no more still counts as there.
@@ -35,11 +41,11 @@ const (
 // attachments are the places of viewers before the screen of one session. They outlive
 // its agents, and end with the daemon.
 type attachments struct {
-	mu    sync.Mutex
-	all   map[string]*attachment // guarded by mu
-	hub   hubScreen              // that was told of consoles last; guarded by mu
-	there bool                   // what it was told; guarded by mu
-	away  *time.Timer            // looks whether consoles are still there; guarded by mu
+	mu   sync.Mutex
+	all  map[string]*attachment // guarded by mu
+	id   string                 // names what is remembered, empty for not yet; guarded by mu
+	hub  hubScreen              // that was told of a console, nil for none; guarded by mu
+	away *time.Timer            // looks whether consoles are still there; guarded by mu
 }
 
 // attachment is one place.
@@ -51,19 +57,28 @@ type attachment struct {
 	// The rest is guarded by attachments.mu.
 
 	used    time.Time
-	reading int // calls that wait
+	typist  bool // somebody types or typed here
+	reading int  // calls that wait
 	wake    context.CancelFunc
-	console bool // the bytes go to a terminal that answers, and its person holds control
+	console bool // the bytes go to a terminal that answers, and its person may type
 }
 
-// of is the attachment of a caller's name. Names of one caller are not another's.
+// of is the attachment of a caller's name. Names of one caller are not another's. Calls
+// without a name share nothing, so each has a place of its own that is not remembered.
 func (a *attachments) of(caller wire.Caller, name string) (*attachment, error) {
+	if name == "" {
+		return &attachment{}, nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ofLocked(caller, name)
+}
+
+func (a *attachments) ofLocked(caller wire.Caller, name string) (*attachment, error) {
 	if len(name) > maxAttachmentName {
 		return nil, wire.Errorf(wire.CodeInvalid, "attachment: want at most %d bytes, got %d", maxAttachmentName, len(name))
 	}
 	key := strings.Join([]string{string(caller.ClientType), caller.TokenID, name}, "\x00")
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if a.all == nil {
 		a.all = map[string]*attachment{}
 	}
@@ -80,19 +95,24 @@ func (a *attachments) of(caller wire.Caller, name string) (*attachment, error) {
 }
 
 func (a *attachments) forgetLocked() {
-	oldest := ""
+	oldest, known := "", false
 	for key, t := range a.all {
-		if t.reading == 0 && (oldest == "" || t.used.Before(a.all[oldest].used)) {
-			oldest = key
+		typed := t.typist && time.Since(t.used) < typedTime
+		if t.reading == 0 && (oldest == "" || known && !typed || known == typed && t.used.Before(a.all[oldest].used)) {
+			oldest, known = key, typed
 		}
+	}
+	if known {
+		a.id = rand.Text()
 	}
 	delete(a.all, oldest)
 }
 
 // begin notes that a call waits at t, in place of an earlier one. The context ends when
-// the next one comes.
-func (a *attachments) begin(ctx context.Context, t *attachment, hub hubScreen, console bool) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
+// the next one comes. A console near by whose own connection ends is gone, and not on a
+// bad line: nothing else breaks one of this machine.
+func (a *attachments) begin(call context.Context, t *attachment, hub hubScreen, console, near bool) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(call)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if t.wake != nil {
@@ -107,6 +127,9 @@ func (a *attachments) begin(ctx context.Context, t *attachment, hub hubScreen, c
 		defer a.mu.Unlock()
 		t.reading--
 		t.used = time.Now()
+		if near && call.Err() != nil && t.reading == 0 {
+			t.console = false
+		}
 		a.tellLocked(hub)
 	}
 }
@@ -119,9 +142,13 @@ func (a *attachments) tellLocked(hub hubScreen) {
 			there, soon = true, soon || t.reading == 0
 		}
 	}
-	if a.hub != hub || a.there != there {
-		a.hub, a.there = hub, there
-		hub.Console(there)
+	switch {
+	case there && a.hub != hub:
+		a.hub = hub
+		hub.Console(true)
+	case !there && a.hub == hub:
+		a.hub = nil
+		hub.Console(false)
 	}
 	if a.away != nil {
 		a.away.Stop()
@@ -146,43 +173,15 @@ func (a *attachments) close() {
 		a.away.Stop()
 		a.away = nil
 	}
-}
-
-// input types what of data was not typed yet.
-func (t *attachment) input(hub hubScreen, offset int64, data []byte) (wire.TerminalInputResult, error) {
-	t.typing.Lock() // who sends it again meanwhile waits, and sees that it was typed
-	defer t.typing.Unlock()
-	if offset < 0 || offset > t.next {
-		return wire.TerminalInputResult{}, wire.Errorf(wire.CodeGap, "offset: want at most %d, which is what was typed under this attachment here, got %d", t.next, offset).
-			WithData(wire.TerminalInputResult{Next: t.next})
-	}
-	if done := t.next - offset; done < int64(len(data)) {
-		if err := hub.Input(data[done:]); err != nil {
-			return wire.TerminalInputResult{}, inputError(err)
-		}
-		t.next = offset + int64(len(data))
-	}
-	return wire.TerminalInputResult{Next: t.next}, nil
-}
-
-// inputError is why nothing was typed.
-func inputError(err error) error {
-	switch {
-	case errors.Is(err, screen.ErrClosed):
-		return wire.Errorf(wire.CodeOver, "the session has ended")
-	case errors.Is(err, screen.ErrNoTerminal):
-		// Not busy: who waited would type at the next agent what was meant for this one.
-		return wire.Errorf(wire.CodeOver, "%v", err)
-	}
-	return wire.Errorf(wire.CodeBusy, "the agent takes no keys now: %v", err)
+	a.hub = nil // a session at rest keeps no screen
 }
 
 // stateOf is the state of a chunk as wire.TerminalChunk.State: what the next call gives
 // back, so that nothing needs to be remembered of who reads.
 func stateOf(c wire.TerminalChunk) string {
-	who := ""
+	who := c.Epoch
 	if c.Holder != nil {
-		who = fmt.Sprintf("%s %d %s", c.Holder.ClientType, c.Holder.Since, c.Holder.TokenID)
+		who += fmt.Sprintf(" %s %d %s", c.Holder.ClientType, c.Holder.Since, c.Holder.TokenID)
 	}
 	return fmt.Sprintf("%d %d %t %t %s", c.Cols, c.Rows, c.Running, c.Held, who)
 }
@@ -192,6 +191,6 @@ func stateOf(c wire.TerminalChunk) string {
 func seenState(p wire.TerminalReadParams) (c wire.TerminalChunk, known bool) {
 	c.At = p.After
 	var held bool
-	n, err := fmt.Sscanf(p.State, "%d %d %t %t", &c.Cols, &c.Rows, &c.Running, &held)
-	return c, err == nil && n == 4
+	n, err := fmt.Sscanf(p.State, "%d %d %t %t %s", &c.Cols, &c.Rows, &c.Running, &held, &c.Epoch)
+	return c, err == nil && n == 5
 }

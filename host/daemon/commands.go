@@ -37,20 +37,25 @@ func user(id string, ev contract.Event) contract.Envelope {
 
 // runs gives the session that ref names, with its agent started again when it is
 // stopped.
-func (d *Daemon) runs(ctx context.Context, caller wire.Caller, ref string) (*entry, *host.Session, error) {
+func (d *Daemon) runs(ctx context.Context, caller wire.Caller, ref string, w want) (*entry, *host.Session, error) {
 	e, err := d.find(ref)
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := e.ensure(ctx, caller)
+	run, err := e.ensure(ctx, caller, w)
 	return e, run, err
 }
 
 // retry calls f with the session that runs, and once more when that one was just
 // ending.
 func (d *Daemon) retry(ctx context.Context, caller wire.Caller, ref string, f func(*entry, *host.Session) error) error {
+	return d.retryAs(ctx, caller, ref, want{}, f)
+}
+
+// retryAs is retry with a session that is started as w says, when it does not run.
+func (d *Daemon) retryAs(ctx context.Context, caller wire.Caller, ref string, w want, f func(*entry, *host.Session) error) error {
 	for again := false; ; again = true {
-		e, run, err := d.runs(ctx, caller, ref)
+		e, run, err := d.runs(ctx, caller, ref, w)
 		if err != nil {
 			return err
 		}
@@ -178,7 +183,8 @@ func (e *entry) seen(ctx context.Context) wire.SessionResult {
 	return wire.SessionResult{Session: e.session()}
 }
 
-// control makes the caller the one who holds control.
+// control makes the caller the one who holds control. With a face it does so when the
+// agent has it; else nothing changes.
 func (d *Daemon) control(ctx context.Context, caller wire.Caller, p wire.ControlParams) (wire.SessionResult, error) {
 	id, err := envelopeID(p.ID)
 	if err != nil {
@@ -202,14 +208,14 @@ func (d *Daemon) control(ctx context.Context, caller wire.Caller, p wire.Control
 		return wire.SessionResult{}, err
 	}
 	e.use()
-	c, _ := e.holder()
-	if c == nil || c.ClientType != ev.ClientType || c.TokenID != ev.TokenID {
-		if err := e.write(ctx, user(id, ev)); err != nil {
+	if p.Face != "" {
+		if err := d.handOver(ctx, caller, e, face, p.Force); err != nil {
 			return wire.SessionResult{}, err
 		}
 	}
-	if p.Face != "" {
-		if err := d.handOver(ctx, caller, e, face, p.Force); err != nil {
+	c, _ := e.holder()
+	if c == nil || c.ClientType != ev.ClientType || c.TokenID != ev.TokenID {
+		if err := e.write(ctx, user(id, ev)); err != nil {
 			return wire.SessionResult{}, err
 		}
 	}
@@ -334,7 +340,7 @@ func (d *Daemon) resume(ctx context.Context, caller wire.Caller, p wire.SessionR
 			}
 		}
 	}
-	if _, err := e.ensure(ctx, caller); err != nil {
+	if _, err := e.ensure(ctx, caller, want{}); err != nil {
 		return wire.SessionResult{}, err
 	}
 	return e.seen(ctx), nil

@@ -80,6 +80,10 @@ type Request struct {
 	// Spawn is what it was started with, and what was changed since: model, mode,
 	// thinking level.
 	Spawn wire.SpawnParams
+	// Env is the environment that it was given, nil for the host's own. Lost are names of
+	// the one that it was given and that an earlier daemon had.
+	Env  *wire.Environment
+	Lost []string
 	// Native is the agent's own session to go on with, empty for a new one.
 	Native string
 	// Branch is what the session is branched off, nil for nothing. It is set for the

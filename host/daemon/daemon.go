@@ -50,6 +50,9 @@ type Daemon struct {
 	// offers are what the sessions of an agent offered last. guarded by mu
 	offers  map[string]adapters.Facts
 	closing bool // guarded by mu; nothing starts any more
+	// watched is what rules are about, by an agent's name, since they changed first; nil
+	// before. guarded by mu
+	watched func(agent string) []adapters.Use
 }
 
 // Open takes the state directory, ends what a crash left open in it, and starts
@@ -139,17 +142,22 @@ func (d *Daemon) takeUp(again bool) error {
 	if err != nil {
 		return err
 	}
+	severally(fresh, func(e *entry) { e.recover(again) })
+	return nil
+}
+
+// severally calls f with each session, with some at once, and waits.
+func severally(all []*entry, f func(*entry)) {
 	var wg sync.WaitGroup
 	at := make(chan struct{}, scanAtOnce)
-	for _, e := range fresh {
+	for _, e := range all {
 		at <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-at }()
-			e.recover(again)
+			f(e)
 		})
 	}
 	wg.Wait()
-	return nil
 }
 
 // news enters what other processes made in the state directory, and returns it.
@@ -160,8 +168,8 @@ func (d *Daemon) news() (fresh []*entry, err error) {
 	if err != nil {
 		return nil, err
 	}
+	found := make([]*entry, 0, len(news.Changed))
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	for _, m := range news.Changed {
 		if d.sessions[m.ID] != nil {
 			d.stale[m.ID] = m
@@ -169,8 +177,19 @@ func (d *Daemon) news() (fresh []*entry, err error) {
 		}
 		d.shareLocked(&m.Facts, m.Agent)
 		e := newEntry(d, m.ID)
-		e.load(m)
-		d.sessions[m.ID] = e
+		e.meta = m
+		found = append(found, e)
+	}
+	d.mu.Unlock()
+	severally(found, (*entry).load)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, e := range found {
+		if d.sessions[e.id] != nil {
+			d.stale[e.id] = e.meta // it was begun here meanwhile
+			continue
+		}
+		d.sessions[e.id] = e
 		fresh = append(fresh, e)
 	}
 	for _, id := range slices.Concat(news.Unread, news.Gone) {
@@ -203,7 +222,7 @@ func share[T comparable](mine, others *[]T) {
 	}
 }
 
-// scanAtOnce is how many journals are read at once at the start.
+// scanAtOnce is how many sessions are read at once at the start.
 const scanAtOnce = 4
 
 // recover brings a session into order that was left by another run of the host.
@@ -214,7 +233,7 @@ func (e *entry) recover(again bool) {
 	e.mu.Unlock()
 	if again && ran {
 		// Its start ends what is open, and takes up the prompts that waited.
-		_, err := e.ensure(e.d.ctx, wire.Caller{})
+		_, err := e.ensure(e.d.ctx, wire.Caller{}, want{})
 		if err == nil {
 			return
 		}

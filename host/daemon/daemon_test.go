@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,11 +145,16 @@ func TestDead(t *testing.T) {
 // crash copies a state directory as it is: what a machine that stops leaves.
 func (w *world) crash() *world {
 	w.t.Helper()
-	c := &world{t: w.t, state: filepath.Join(w.t.TempDir(), "state"), work: w.work}
-	if err := os.CopyFS(c.state, os.DirFS(w.state)); err != nil {
-		w.t.Fatal(err)
+	for try := 0; ; try++ {
+		c := &world{t: w.t, state: filepath.Join(w.t.TempDir(), "state"), work: w.work}
+		err := os.CopyFS(c.state, os.DirFS(w.state))
+		if err == nil {
+			return c
+		}
+		if !errors.Is(err, fs.ErrNotExist) || try == 10 { // a file had just got its name
+			w.t.Fatal(err)
+		}
 	}
-	return c
 }
 
 // TestCrash: what a crash left open is ended before anybody sees it, versions go on

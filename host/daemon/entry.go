@@ -39,11 +39,16 @@ type entry struct {
 
 	run   *host.Session // nil when it does not run here
 	state wire.State
+	// before is set while run was started in another face and has not opened yet.
+	before *before
 	// foreign: another process runs it.
 	foreign bool
 	meta    host.Meta
 	status  host.Status // of run, as it was last looked at
 	rec     record
+	// env is the environment that its agent was given. Nil is the host's own, in the place
+	// of a given one whose names rec has.
+	env *wire.Environment
 	// version is that of told, a sum of the metadata as they were published last.
 	version int64
 	told    [sha256.Size]byte
@@ -109,16 +114,20 @@ func (e *entry) use() {
 	e.active = time.Now()
 }
 
-// load takes up what an earlier daemon knew of the session.
-func (e *entry) load(m host.Meta) {
+// load takes up what an earlier daemon knew of the session, whose meta is set.
+func (e *entry) load() {
 	rec, err := readRecord(e.d.cfg.StateDir, e.id)
 	if err != nil {
 		e.d.log.Warn("reading what is known of a session; it is found out again", "session", e.id, "err", err)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.meta, e.rec = m, rec
+	e.rec = rec
 	e.version = max(rec.Reserved, e.version)
+	if len(rec.Told) == len(e.told) {
+		e.version = rec.Reserved - 1
+		copy(e.told[:], rec.Told)
+	}
 	if rec.Failed != nil {
 		e.state = wire.StateFailed
 	}
@@ -136,6 +145,11 @@ func (e *entry) settle() error {
 	}
 	if err != nil {
 		return err
+	}
+	if rec.Settled && rec.Extent != nil {
+		if now, err := reader.Extent(); err == nil && now == *rec.Extent {
+			return nil // it is as it was
+		}
 	}
 	_, end, err := reader.Bounds()
 	if err != nil {
@@ -156,6 +170,10 @@ func (e *entry) settle() error {
 
 // catchUp folds what the stream has beyond the summary.
 func (e *entry) catchUp(reader *journal.Reader) error {
+	extent, err := reader.Extent() // before Bounds: what comes in between is read again
+	if err != nil {
+		return err
+	}
 	oldest, end, err := reader.Bounds()
 	if err != nil {
 		return err
@@ -166,7 +184,7 @@ func (e *entry) catchUp(reader *journal.Reader) error {
 	if sum.At > end { // the journal lost its end: begin anew
 		*sum = summary{}
 	}
-	changed := !e.rec.Settled || sum.At != end
+	changed := !e.rec.Settled || sum.At != end || e.rec.Extent == nil || *e.rec.Extent != extent
 	for r, err := range reader.Read(max(sum.At, oldest), end) {
 		if err != nil {
 			return err
@@ -175,10 +193,21 @@ func (e *entry) catchUp(reader *journal.Reader) error {
 		sum.apply(r.Envelope)
 	}
 	e.rec.Settled = !e.foreign
+	e.keepExtent(extent)
 	if changed {
 		e.saveLocked(false)
 	}
 	return nil
+}
+
+// keepExtent notes how far the stream goes that is Settled, so that the next daemon need
+// not read it. Without syncs a file may have its size and not yet what is in it, when the
+// machine stops.
+func (e *entry) keepExtent(x journal.Extent) {
+	e.rec.Extent = nil
+	if e.rec.Settled && e.d.cfg.Journal.Sync != journal.SyncOff {
+		e.rec.Extent = &x
+	}
 }
 
 func (e *entry) journalDir() string {
@@ -220,11 +249,19 @@ func (e *entry) publishLocked() bool {
 // bumpLocked makes a version that was never told before.
 func (e *entry) bumpLocked() {
 	e.version++
-	if e.version >= e.rec.Reserved {
-		e.rec.Reserved = e.version + reserve
+	switch {
+	case e.run == nil:
+		// It rests, and may do so for many starts of the daemon.
+		e.rec.Reserved, e.rec.Told = e.version+1, e.told[:]
+		e.saveLocked(true)
+	case e.version >= e.rec.Reserved:
+		e.reserveLocked()
 		e.saveLocked(true)
 	}
 }
+
+// reserveLocked makes room for versions of which the disk need not hear.
+func (e *entry) reserveLocked() { e.rec.Reserved, e.rec.Told = e.version+reserve, nil }
 
 // session is the metadata as they are now.
 func (e *entry) session() wire.Session {
@@ -320,11 +357,7 @@ func (e *entry) capabilitiesLocked() ([]session.Capability, map[session.Capabili
 		have[c] = true
 	}
 	missing := map[session.Capability]string{}
-	d := e.run.Adapter().Describe()
-	if a, ok := e.run.Adapter().(adapters.TerminalAdapter); ok && e.meta.Face == adapters.FaceTerminal {
-		d = a.DescribeTerminal()
-	}
-	for _, claim := range d.Claims {
+	for _, claim := range adapters.DescribeFace(e.run.Adapter(), e.meta.Face).Claims {
 		if !have[claim.Capability] {
 			missing[claim.Capability] = cmp.Or(claim.Reason, "the agent did not offer it")
 		}

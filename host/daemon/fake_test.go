@@ -210,11 +210,13 @@ func (c *fakeChild) prompt(text string) {
 // world is a state directory with a daemon on it.
 type world struct {
 	*Daemon
-	t     *testing.T
+	t     testing.TB
 	state string
 	// work is the directory of its sessions.
 	work string
 	med  *permission.Mediator
+	// alter changes what is prepared, nil for nothing.
+	alter func(*Prepared)
 
 	mu       sync.Mutex
 	children []*fakeChild // guarded by mu
@@ -229,7 +231,7 @@ func (w *world) prepare(_ context.Context, r Request) (Prepared, error) {
 	w.mu.Lock()
 	w.requests = append(w.requests, r)
 	w.mu.Unlock()
-	return Prepared{Host: host.Config{
+	p := Prepared{Host: host.Config{
 		Dir: r.Spawn.Dir, Adapter: fake{},
 		Options: adapters.Options{Model: r.Spawn.Model, Mode: r.Spawn.Mode, SystemPrompt: r.Spawn.SystemPrompt},
 		Resolve: func(command, _ string) (string, error) { return "/bin/" + command, nil },
@@ -241,7 +243,14 @@ func (w *world) prepare(_ context.Context, r Request) (Prepared, error) {
 			w.argv = append(w.argv, spec.Argv)
 			return c, nil
 		},
-	}, Session: permission.SessionOptions{Mode: contract.PermissionMode(r.Spawn.Mode)}}, nil
+	}, Session: permission.SessionOptions{Mode: contract.PermissionMode(r.Spawn.Mode)}}
+	if r.Spawn.Face == wire.FaceTerminal {
+		p.Host.Face = adapters.FaceTerminal
+	}
+	if w.alter != nil {
+		w.alter(&p)
+	}
+	return p, nil
 }
 
 // open starts a daemon on w's directory.
@@ -269,7 +278,7 @@ func (w *world) close() {
 }
 
 // newWorld is a daemon that ends with the test.
-func newWorld(t *testing.T, configure func(*Config)) *world {
+func newWorld(t testing.TB, configure func(*Config)) *world {
 	t.Helper()
 	dir := t.TempDir()
 	w := &world{t: t, state: filepath.Join(dir, "state"), work: filepath.Join(dir, "work")}
@@ -336,6 +345,8 @@ func (w *world) until(id string, ok func(wire.Session) bool) wire.Session {
 	watch := w.hub.watch(id)
 	defer watch.close()
 	deadline := time.After(10 * time.Second)
+	again := time.NewTicker(20 * time.Millisecond) // nobody is told of an End that moves
+	defer again.Stop()
 	for {
 		s, err := w.Session(w.t.Context(), id)
 		if err == nil && ok(s) {
@@ -344,6 +355,7 @@ func (w *world) until(id string, ok func(wire.Session) bool) wire.Session {
 		select {
 		case <-watch.wake:
 			watch.take()
+		case <-again.C:
 		case <-deadline:
 			w.t.Fatalf("the session did not get there: %+v, %v", s, err)
 		}

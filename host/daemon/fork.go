@@ -27,8 +27,8 @@ func (d *Daemon) forkOp(ctx context.Context, caller wire.Caller, p wire.OpParams
 	if err != nil {
 		return wire.OpResult{}, err
 	}
-	sp := from.request(caller, nil).Spawn
-	sp.Resume, sp.Fork, sp.ForkAt = "", b.Fork, b.ForkAt
+	sp := from.request(caller, want{}).Spawn
+	sp.Resume, sp.Fork, sp.ForkAt, sp.Env = "", b.Fork, b.ForkAt, from.given()
 	e, _, err := d.begun(ctx, caller, cuid2.Generate(), sp, &b)
 	if err != nil {
 		return wire.OpResult{}, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/journal"
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
@@ -21,13 +22,21 @@ const recordFile = "daemon.json"
 type record struct {
 	// Reserved: versions of the metadata below it may have been told to somebody.
 	Reserved int64 `json:"reserved"`
-	// Spawn is what the session was started with, without its prompt.
+	// Told is the sum of the metadata that were told as the version just below Reserved,
+	// while none was told after them: those need no new version. Else it is empty.
+	Told []byte `json:"told,omitempty"`
+	// Spawn is what the session was started with, without its prompt and environment.
 	Spawn *wire.SpawnParams `json:"spawn,omitempty"`
+	// Env are the names of the environment that it was given. The values are in the memory
+	// of that daemon alone.
+	Env []string `json:"env,omitempty"`
 	// Title and Archived are people's.
 	Title    string `json:"title,omitzero"`
 	Archived bool   `json:"archived,omitzero"`
 	// Settled: the stream ends properly at Sum.At.
 	Settled bool `json:"settled,omitzero"`
+	// Extent is that of a stream which is Settled at Sum.At; nil when that is not known.
+	Extent *journal.Extent `json:"extent,omitempty"`
 	// Ran: the agent ran when the host ended, and nobody had stopped it.
 	Ran bool `json:"ran,omitzero"`
 	// Failed is why the last start came to nothing.

@@ -94,6 +94,6 @@ func (e *entry) startAgain(run *host.Session, ours *bool) error {
 	case now != nil || !*ours:
 		return nil
 	}
-	_, err := e.start(ctx, wire.Caller{}, nil)
+	_, err := e.start(ctx, wire.Caller{}, want{})
 	return err
 }

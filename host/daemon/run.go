@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -15,8 +16,23 @@ import (
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
+// want is how a session is to be started, beside what is known of it.
+type want struct {
+	// branch is what it is branched off, nil for nothing; at its first start only.
+	branch *host.Branch
+	// face is the one that it is to have, empty for that it has. When its agent does not
+	// open in it the session stays as it was.
+	face wire.Face
+}
+
+// before is what a session was, for when a start in another face comes to nothing.
+type before struct {
+	state  wire.State
+	failed *contract.Error
+}
+
 // ensure gives the session that runs, and starts its agent again when none does.
-func (e *entry) ensure(ctx context.Context, caller wire.Caller) (*host.Session, error) {
+func (e *entry) ensure(ctx context.Context, caller wire.Caller, w want) (*host.Session, error) {
 	e.use()
 	if run := e.alive(); run != nil {
 		return run, nil
@@ -28,7 +44,7 @@ func (e *entry) ensure(ctx context.Context, caller wire.Caller) (*host.Session, 
 	if run := e.alive(); run != nil {
 		return run, nil
 	}
-	return e.start(ctx, caller, nil)
+	return e.start(ctx, caller, w)
 }
 
 // alive is the session that runs and was not stopped, nil when there is none.
@@ -47,26 +63,34 @@ func (e *entry) alive() *host.Session {
 }
 
 // start starts the agent. Whoever calls it holds life.
-func (e *entry) start(ctx context.Context, caller wire.Caller, branch *host.Branch) (*host.Session, error) {
+func (e *entry) start(ctx context.Context, caller wire.Caller, w want) (*host.Session, error) {
 	if err := e.awaitEnd(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.d.admit(); err != nil {
 		return nil, err
 	}
-	req := e.request(caller, branch)
+	req := e.request(caller, w)
 	run, done, err := e.launch(ctx, req)
 	if err != nil {
 		<-e.d.slots
-		e.failed(err)
+		e.failed(err, w.face != "")
 		return nil, startError(err)
 	}
 	e.mu.Lock()
+	if w.face != "" {
+		e.before = &before{e.state, e.rec.Failed}
+	}
 	e.run, e.state, e.foreign = run, wire.StateRunning, false
-	e.rec.Failed, e.rec.Settled, e.rec.Ran = nil, false, true
+	e.rec.Failed, e.rec.Settled, e.rec.Extent, e.rec.Ran = nil, false, nil, true
+	e.reserveLocked()
+	if req.Env == nil && e.env == nil {
+		e.rec.Env = nil // its stream says that it is lost
+	}
 	e.active = time.Now()
 	e.saveLocked(true)
 	e.mu.Unlock()
+	e.d.tellRules(run)
 	e.look(ctx, run)
 	e.d.wg.Go(func() {
 		e.observe(run)
@@ -110,10 +134,13 @@ func (d *Daemon) admit() error {
 
 // request is what the session is started with: as it was at first, with what was
 // changed since.
-func (e *entry) request(caller wire.Caller, branch *host.Branch) Request {
+func (e *entry) request(caller wire.Caller, w want) Request {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	req := Request{ID: e.id, Caller: caller, Branch: branch, Native: e.meta.Facts.NativeSession, Again: e.meta.ID != ""}
+	req := Request{ID: e.id, Caller: caller, Branch: w.branch, Native: e.meta.Facts.NativeSession, Again: e.meta.ID != "", Env: e.env}
+	if e.env == nil {
+		req.Lost = e.rec.Env
+	}
 	if e.rec.Spawn != nil {
 		req.Spawn = *e.rec.Spawn
 	} else {
@@ -122,7 +149,7 @@ func (e *entry) request(caller wire.Caller, branch *host.Branch) Request {
 	if !req.Again {
 		return req
 	}
-	req.Spawn.Face = wireFace(e.meta.Face)
+	req.Spawn.Face = cmp.Or(w.face, wireFace(e.meta.Face))
 	c := e.rec.Sum.Config
 	if c.Model != "" {
 		req.Spawn.Model = c.Model
@@ -179,8 +206,9 @@ func (e *entry) launch(ctx context.Context, req Request) (run *host.Session, don
 	return run, done, nil
 }
 
-// failed notes that a start came to nothing.
-func (e *entry) failed(err error) {
+// failed notes that a start came to nothing. asBefore says that only its caller is told,
+// and the session is what it was.
+func (e *entry) failed(err error, asBefore bool) {
 	var p *wire.Error
 	switch {
 	case errors.Is(err, journal.ErrLocked):
@@ -197,7 +225,9 @@ func (e *entry) failed(err error) {
 	if m, merr := host.Find(e.d.cfg.StateDir, e.id, ""); merr == nil {
 		e.meta = m
 	}
-	e.state, e.rec.Failed = wire.StateFailed, &cause
+	if !asBefore {
+		e.state, e.rec.Failed = wire.StateFailed, &cause
+	}
 	e.saveLocked(false)
 	e.mu.Unlock()
 	if err := e.settle(); err != nil {
@@ -272,6 +302,9 @@ func (e *entry) look(ctx context.Context, run *host.Session) {
 	if err == nil {
 		e.mu.Lock()
 		e.status, e.meta = st, st.Meta
+		if st.Phase == host.PhaseReady {
+			e.before = nil
+		}
 		e.mu.Unlock()
 	}
 	e.publish()
@@ -290,19 +323,25 @@ func (e *entry) over(run *host.Session) {
 	case run.Err() != nil:
 		e.state = wire.StateFailed
 		e.rec.Failed = &contract.Error{Code: contract.CodeHostStopped, Message: "the session could not be kept, so it was stopped: " + run.Err().Error()}
+	case errors.As(err, &open) && e.before != nil:
+		e.state, e.rec.Failed = e.before.state, e.before.failed
 	case errors.As(err, &open):
 		e.state, e.rec.Failed = wire.StateFailed, &open.Cause
 	}
-	e.run, e.status = nil, host.Status{}
+	e.run, e.before, e.status = nil, nil, host.Status{}
 	e.places.close()
 	e.moveLocked()
 	e.rec.Settled = run.Err() == nil
+	if e.rec.Extent = nil; e.rec.Sum.At == run.Journal().End() {
+		e.keepExtent(run.Journal().Extent())
+	}
 	if !e.d.Closing() {
 		e.rec.Ran = false // it was stopped, or cannot go on
 	}
-	e.saveLocked(true)
+	if !e.publishLocked() {
+		e.saveLocked(true)
+	}
 	e.mu.Unlock()
-	e.publish()
 	e.d.hub.tell(e.id) // those who wait for the end, also when nothing else changed
 }
 

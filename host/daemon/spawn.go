@@ -69,6 +69,12 @@ func checkSpawn(caller wire.Caller, p wire.SpawnParams) error {
 	if len(p.Args) > 0 && !caller.Local && caller.Scope != "" {
 		return wire.Errorf(wire.CodeForbidden, "args can be given only on the host's own machine")
 	}
+	if p.Env != nil && !caller.Local {
+		return wire.Errorf(wire.CodeForbidden, "env can be given only over the daemon's own socket")
+	}
+	if err := p.Env.Check(); err != nil {
+		return err
+	}
 	if _, err := faceOf(p.Face); err != nil {
 		return err
 	}
@@ -127,17 +133,19 @@ func (d *Daemon) begun(ctx context.Context, caller wire.Caller, id string, p wir
 			return nil, false, err
 		}
 		e.unlock()
+		e.give(p.Env)
 		return e, false, nil
 	}
 	defer e.unlock()
-	p.ID, p.Prompt = id, nil
+	e.give(p.Env)
+	p.ID, p.Prompt, p.Env = id, nil, nil
 	e.mu.Lock()
 	e.rec.Spawn, e.state = &p, wire.StateStarting
 	e.meta.Facts.NativeSession = p.Resume
 	e.meta.Face, _ = faceOf(p.Face) // it was checked
 	e.mu.Unlock()
 	e.publish()
-	if _, err := e.start(ctx, caller, b); err != nil {
+	if _, err := e.start(ctx, caller, want{branch: b}); err != nil {
 		e.mu.Lock()
 		never := e.meta.ID == ""
 		e.mu.Unlock()

@@ -65,9 +65,23 @@ func (d *Daemon) terminalRead(ctx context.Context, caller wire.Caller, p wire.Te
 		p.Max = wire.TerminalReadBytes
 	}
 	holder, _ := e.holder()
-	ctx, done := e.places.begin(ctx, at, hub, p.Console && p.WaitMS > 0 && holder.HeldBy(caller))
+	console := answers(caller, holder, p)
+	ctx, done := e.places.begin(ctx, at, hub, console, caller.Local)
 	defer done()
-	return e.readScreen(ctx, hub, caller, p, wait)
+	if console {
+		p.After = hub.OnConsole(p.After)
+	}
+	c, err := e.readScreen(ctx, hub, caller, p, wait)
+	if console && c.Reset {
+		hub.Missed(c.At)
+	}
+	return c, err
+}
+
+// answers reports whether a read is a console's, whose terminal answers what the agent
+// asks of one: it stays, and may type.
+func answers(caller wire.Caller, holder *wire.Control, p wire.TerminalReadParams) bool {
+	return p.Console && p.WaitMS > 0 && holder.HeldBy(caller) && mayType(caller) == nil
 }
 
 // readScreen waits for the screen, or for another holder of control.
@@ -100,7 +114,7 @@ func (e *entry) readScreen(ctx context.Context, hub hubScreen, caller wire.Calle
 		<-watched
 		switch {
 		case err == nil:
-			return of(wire.TerminalChunk{At: c.At, Data: c.Data, Reset: c.Reset, Cols: c.Cols, Rows: c.Rows, Running: c.Running}, holder), nil
+			return of(wire.TerminalChunk{At: c.At, Data: c.Data, Reset: c.Reset, Cols: c.Cols, Rows: c.Rows, Running: c.Running, Epoch: e.places.epoch(c.Epoch)}, holder), nil
 		case errors.Is(err, screen.ErrClosed):
 			return wire.TerminalChunk{}, wire.Errorf(wire.CodeOver, "the session has ended")
 		case !ended:
@@ -108,6 +122,7 @@ func (e *entry) readScreen(ctx context.Context, hub hubScreen, caller wire.Calle
 		case ctx.Err() != nil || !time.Now().Before(late):
 			// Nothing is new, or the caller asks anew already.
 			now, _ := e.holder()
+			seen.Epoch = e.places.renewed(seen.Epoch)
 			return of(seen, now), nil
 		}
 	}
@@ -180,12 +195,10 @@ func (d *Daemon) terminalInput(_ context.Context, caller wire.Caller, p wire.Ter
 	if err := e.mustShow(); err != nil {
 		return wire.TerminalInputResult{}, err
 	}
-	at, err := e.places.of(caller, p.Attachment)
-	if err != nil {
-		return wire.TerminalInputResult{}, err
+	if len(p.Data) > 0 {
+		run.Typing(byOf(caller), caller.Local)
 	}
-	run.Typing(byOf(caller), caller.Local)
-	return at.input(run.Screen(), p.Offset, p.Data)
+	return e.places.input(caller, run.Screen(), p)
 }
 
 // shows reports whether the agent has its own screen.
@@ -238,15 +251,13 @@ func wireFace(f adapters.Face) wire.Face {
 }
 
 // handOver gives the session's agent another face; one that is stopped is started with
-// it.
+// it. When that comes to nothing the session is as it was before handOver returns.
 func (d *Daemon) handOver(ctx context.Context, caller wire.Caller, e *entry, face adapters.Face, force bool) error {
-	e.mu.Lock()
-	if e.run == nil {
-		e.meta.Face = face // what the next start takes
-	}
-	e.mu.Unlock()
-	return d.retry(ctx, caller, e.id, func(e *entry, run *host.Session) error {
+	return d.retryAs(ctx, caller, e.id, want{face: wireFace(face)}, func(e *entry, run *host.Session) error {
 		if err := run.Opened(ctx); err != nil {
+			if e.opens(run) {
+				_ = e.awaitEnd(ctx) // who did not open in another face ends
+			}
 			return err
 		}
 		now, err := run.Face(ctx)
@@ -255,4 +266,11 @@ func (d *Daemon) handOver(ctx context.Context, caller wire.Caller, e *entry, fac
 		}
 		return run.SetFace(ctx, face, force)
 	})
+}
+
+// opens reports whether run was started in another face and has not opened yet.
+func (e *entry) opens(run *host.Session) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.run == run && e.before != nil
 }

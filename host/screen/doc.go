@@ -6,10 +6,13 @@
 //
 //   - What a viewer reads is what the agent wrote, byte by byte, nothing left out or
 //     twice; or it is a Reset: a repaint that takes the place of all that was shown,
-//     after which it goes on byte by byte. A viewer costs nothing while it doesn't read,
+//     after which it goes on byte by byte. Who begins to look can have what left the
+//     screen before. A viewer costs nothing while it doesn't read,
 //     and can't slow down the agent, but for one with a Hold.
 //   - A size holds from the byte on where it was set.
 //   - Input is typed whole and in order, unchanged.
+//   - What the agent asks its terminal is answered here while no console is there to do
+//     it, and the console that comes is told what was.
 //   - The emulator is always as far as the bytes are. It is faster than a PTY, and is
 //     fed in one with it, so that nothing has to be skipped.
 //   - When nothing happens nothing runs: no timer, no polling.

@@ -21,7 +21,7 @@ const (
 	// DefaultRest is how long the output is quiet before a screen is at rest. Agents
 	// draw a frame in one go, and their spinners turn some ten times a second.
 	DefaultRest = 150 * time.Millisecond
-	// readSize is how much is read of a Source at once. A PTY gives 4 KiB.
+	// readSize is how much is read of a Source at once: several pieces of a PTY's.
 	readSize = 32 << 10
 	// maxMarks bounds how many changes are kept that take an offset without being a
 	// byte. Who did not read so many gets a repaint.
@@ -33,6 +33,8 @@ var (
 	ErrNoTerminal = errors.New("no agent with a screen of its own is running")
 	// ErrClosed means that the Hub was closed.
 	ErrClosed = errors.New("the screen is closed")
+	// ErrEpoch means that another agent's screen is shown than the one that was typed at.
+	ErrEpoch = errors.New("another agent's screen is shown by now")
 )
 
 // Source is a terminal that an agent runs on: a proc.Terminal. All but Read may be
@@ -52,8 +54,8 @@ type Options struct {
 	Cols, Rows int
 	// Ring is how many bytes of the output are kept, 4 KiB at least.
 	Ring int
-	// Scrollback is how many lines that left the top of the screen are kept.
-	// Negative keeps none.
+	// Scrollback is how many lines that left the top of the screen are kept for who
+	// begins to look. Negative keeps none.
 	Scrollback int
 	// Rest is how long the output is quiet before Rested is called.
 	Rest time.Duration
@@ -89,9 +91,10 @@ func (o Options) withDefaults() Options {
 type Hub struct {
 	o Options
 
-	// drawing guards term. It is locked before mu.
+	// drawing guards term and scratch. It is locked before mu.
 	drawing sync.Mutex
 	term    *vt.Terminal
+	scratch []byte // for a piece to draw
 
 	mu      sync.Mutex
 	ring    ring
@@ -106,6 +109,7 @@ type Hub struct {
 	holds   []*hold
 	moved   chan struct{} // closed when a hold moved; nil when nobody waits
 	console bool
+	asks    asks
 	late    late
 	lazy    lazy
 	rest    rest
@@ -172,6 +176,7 @@ func (h *Hub) begin(s *shown, text string) {
 	h.ring.clear()
 	h.epoch, h.drawn = h.ring.head, h.ring.head
 	h.marks, h.base = nil, h.now
+	h.asks.open = nil // the former agent's
 	for _, l := range h.holds {
 		l.at = max(l.at, h.epoch) // what was before is not to be had any more
 	}
@@ -259,17 +264,34 @@ func (h *Hub) mark() {
 
 // Input types p, whole and in order. The error is ErrNoTerminal, ErrClosed or the
 // Source's.
-func (h *Hub) Input(p []byte) error {
+func (h *Hub) Input(p []byte) error { return h.input(func(int64) bool { return true }, p) }
+
+// InputAt is Input at the screen of an epoch, as Chunk has it; when another one is shown by
+// now its error is ErrEpoch, and nothing is typed.
+func (h *Hub) InputAt(epoch int64, p []byte) error {
+	return h.input(func(now int64) bool { return now == epoch }, p)
+}
+
+func (h *Hub) input(meant func(epoch int64) bool, p []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case h.closed:
 		return ErrClosed
+	case !meant(h.epoch):
+		return ErrEpoch
 	case h.source == nil:
 		return ErrNoTerminal
 	}
 	_, err := h.source.Write(p)
 	return err
+}
+
+// Epoch is that of the present screen, as Chunk has it.
+func (h *Hub) Epoch() int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.epoch
 }
 
 // Resize sets the size, within vt.MaxCols and vt.MaxRows. What is 0 or less is ignored.
@@ -301,14 +323,6 @@ func (h *Hub) resize(cols, rows int) bool {
 	h.fit()
 	h.touched()
 	return h.due()
-}
-
-// Console says whether a person's terminal shows the output and answers the agent's
-// questions to its terminal by Input. While none does they are answered here.
-func (h *Hub) Console(attached bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.console = attached
 }
 
 // Close ends all reads that have nothing left to read, and lets go of the source, whose

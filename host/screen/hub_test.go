@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"runtime"
@@ -195,6 +196,63 @@ func TestReset(t *testing.T) {
 	}
 }
 
+// TestWhole: who begins to look gets what left the screen above it, once, bounded, of the
+// present agent, and goes on from there; nothing is above an alternate screen's lines.
+func TestWhole(t *testing.T) {
+	h, f := shows(t, Options{Cols: 20, Rows: 4, Scrollback: 10})
+	look := func(after int64) (above, screen string, c Chunk) {
+		t.Helper()
+		c = next(t, h, after, 0)
+		if !c.Reset {
+			t.Fatalf("Read(%d) is no Reset", after)
+		}
+		fresh := vt.New(c.Cols, c.Rows, 1000)
+		_, _ = fresh.Write(c.Data)
+		return string(fresh.Scrollback()), strings.Join(fresh.Lines(), "|"), c
+	}
+	for i := range 20 {
+		f.put(t, h, fmt.Sprintf("line %d\r\n", i))
+	}
+	f.put(t, h, "> box")
+	var lines string
+	for i := 7; i < 17; i++ {
+		lines += fmt.Sprintf("line %d\r\n", i)
+	}
+	const screen = "line 17|line 18|line 19|> box"
+	above, on, c := look(Whole)
+	if above != lines || on != screen {
+		t.Errorf("the whole is\n%q above %q, want\n%q above %q", above, on, lines, screen)
+	}
+	f.put(t, h, "!")
+	if more := next(t, h, c.At, 0); more.Reset || string(more.Data) != "!" {
+		t.Errorf("behind it comes %+v", more)
+	}
+	if above, on, _ := look(-1); above != "" || on != screen+"!" {
+		t.Errorf("a repaint is %q above %q", above, on)
+	}
+	f.put(t, h, "\x1b[?1049h"+strings.Repeat("alt\r\n", 50))
+	if above, on, _ := look(Whole); above != lines || on != "alt|alt|alt|" {
+		t.Errorf("with the alternate screen on the whole is\n%q above %q", above, on)
+	}
+	second := newFake()
+	wait := h.Show(source{second})
+	second.put(t, h, "second")
+	if above, on, _ := look(Whole); above != "" || on != "second|||" {
+		t.Errorf("of the next agent the whole is %q above %q", above, on)
+	}
+	second.Close()
+	wait()
+}
+
+// TestWholeIsBounded: in bytes too.
+func TestWholeIsBounded(t *testing.T) {
+	h, f := shows(t, Options{Cols: 500, Rows: 4, Scrollback: 2000})
+	f.put(t, h, strings.Repeat(strings.Repeat("\x1b[31mx\x1b[32my", 100)+"\r\n", 1000))
+	if n := len(next(t, h, Whole, 0).Data); n < wholeBytes/2 || n > wholeBytes+16<<10 {
+		t.Errorf("the whole has %d bytes, want about %d", n, wholeBytes)
+	}
+}
+
 // TestAnotherHub: an offset of a hub that is gone is no offset of the next one.
 func TestAnotherHub(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -220,7 +278,8 @@ func TestHandOver(t *testing.T) {
 	old := newFake()
 	waitOld := h.Show(source{old})
 	old.put(t, h, "\x1b[?1049h\x1b[2;3rold agent")
-	at := next(t, h, -1, 0).At
+	c := next(t, h, -1, 0)
+	at, epoch := c.At, c.Epoch
 	h.Resize(40, 6)
 	at = next(t, h, at, 0).At
 	young := newFake()
@@ -239,8 +298,14 @@ func TestHandOver(t *testing.T) {
 	if !slices.Equal(young.sizes, [][2]int{{40, 6}}) {
 		t.Errorf("the new agent got the sizes %v, want 40x6", young.sizes)
 	}
-	if err := h.Input([]byte("x")); err != nil || young.read() != "x" || old.read() != "" {
-		t.Errorf("Input = %v, typed %q and %q, want x at the new one", err, young.read(), old.read())
+	if err := h.InputAt(epoch, []byte("for the old agent")); !errors.Is(err, ErrEpoch) || epoch == h.Epoch() {
+		t.Errorf("InputAt for the old agent = %v, want ErrEpoch", err)
+	}
+	if err := h.InputAt(next(t, h, -1, 0).Epoch, []byte("x")); err != nil || young.read() != "x" || old.read() != "" {
+		t.Errorf("InputAt = %v, typed %q and %q, want x at the new one", err, young.read(), old.read())
+	}
+	if err := h.Input([]byte("y")); err != nil || young.read() != "xy" {
+		t.Errorf("Input = %v, typed %q, want xy", err, young.read())
 	}
 	at = next(t, h, -1, 0).At
 	young.Close()
@@ -559,15 +624,128 @@ func TestConsole(t *testing.T) {
 		if got := ask(); got != "\x1b[1;1R" {
 			t.Errorf("answered %q", got)
 		}
+		at := next(t, h, -1, 0).At
+		if from := h.OnConsole(Beginning); from != Whole {
+			t.Errorf("a console that reads from the beginning reads from %d, want a Reset: what is asked there was answered", from)
+		}
+		for _, after := range []int64{at, -1, Whole} {
+			if from := h.OnConsole(after); from != after {
+				t.Errorf("a console that reads from %d reads from %d", after, from)
+			}
+		}
 		h.Console(true)
 		if got := ask(); got != "\x1b[1;1R" {
 			t.Errorf("answered %q though a console is there", got)
 		}
+		h.OnConsole(next(t, h, at, 0).At)
 		h.Console(false)
 		if got := ask(); got != "\x1b[1;1R\x1b[1;1R" {
 			t.Errorf("answered %q after the console left", got)
 		}
+		if h.OnConsole(at) == at {
+			t.Error("a console that was away is to answer once more what was answered")
+		}
+		// What is asked just before a console comes, which begins behind it.
+		f.say(t, "\x1b[6n")
+		for h.head() < at+3*int64(len("\x1b[6n")) {
+			runtime.Gosched()
+		}
+		h.Console(true)
+		if got := f.read(); got != strings.Repeat("\x1b[1;1R", 3) {
+			t.Errorf("answered %q when a console came", got)
+		}
 	})
+}
+
+// TestConsoleMisses: what a console does not show is answered here when that is known,
+// once: it left, or got a Reset.
+func TestConsoleMisses(t *testing.T) {
+	const question, answer = "\x1b[6n", "\x1b[1;1R"
+	for name, c := range map[string]struct {
+		does func(h *Hub, before, behind int64)
+		want string
+	}{
+		"shows it":                  {func(h *Hub, _, behind int64) { h.OnConsole(behind) }, ""},
+		"shows it and leaves":       {func(h *Hub, _, behind int64) { h.OnConsole(behind); h.Console(false) }, ""},
+		"shows it, drawn only then": {func(h *Hub, _, behind int64) { h.OnConsole(behind); h.Snapshot(); h.Console(false) }, ""},
+		"leaves":                    {func(h *Hub, before, _ int64) { h.OnConsole(before); h.Console(false) }, answer},
+		"leaves twice":              {func(h *Hub, _, _ int64) { h.Console(false); h.Console(true); h.Console(false) }, answer},
+		"gets a Reset":              {func(h *Hub, _, behind int64) { h.Snapshot(); h.Missed(behind); h.OnConsole(behind) }, answer},
+		"gets a Reset before it":    {func(h *Hub, before, _ int64) { h.Snapshot(); h.Missed(before) }, ""},
+		"shows a part": {func(h *Hub, before, _ int64) {
+			h.Snapshot()
+			h.OnConsole(before + 1 + int64(len(question)))
+			h.Console(false)
+		}, ""},
+		"shows less": {func(h *Hub, before, _ int64) {
+			h.Snapshot()
+			h.OnConsole(before + int64(len(question)))
+			h.Console(false)
+		}, answer},
+		"claims to have shown for ever": {func(h *Hub, _, _ int64) { h.OnConsole(1 << 62); h.Console(false) }, ""},
+		"leaves another agent": {func(h *Hub, _, _ int64) {
+			h.Snapshot()
+			h.Blank("")
+			h.Console(false)
+		}, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h, f := shows(t, Options{})
+			h.Console(true)
+			f.put(t, h, "hello")
+			before := h.head()
+			f.put(t, h, "\r"+question+strings.Repeat("\r", 20))
+			c.does(h, before, h.head())
+			if got := f.read(); got != c.want {
+				t.Errorf("%s: answered %q, want %q", name, got, c.want)
+			}
+			h.Close()
+		})
+	}
+}
+
+// TestConsoleOnceMore: what a console has shown and answered no other one answers again,
+// whether it was drawn by then or not.
+func TestConsoleOnceMore(t *testing.T) {
+	for _, drawn := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			h, f := shows(t, Options{})
+			h.Console(true)
+			f.put(t, h, "hello")
+			before := h.head()
+			f.put(t, h, "\x1b[6n")
+			if drawn {
+				h.Snapshot()
+			}
+			behind := h.head()
+			for after, want := range map[int64]int64{behind: behind, before: -1, Beginning: Whole, -1: -1} {
+				h.OnConsole(behind)
+				if from := h.OnConsole(after); from != want {
+					t.Errorf("drawn %t: one that has shown up to %d reads from %d, want %d", drawn, after, from, want)
+				}
+			}
+			f.put(t, h, "no question")
+			h.OnConsole(h.head())
+			if from := h.OnConsole(behind); from != behind {
+				t.Errorf("drawn %t: one behind the question gets a Reset", drawn)
+			}
+			h.Close()
+		})
+	}
+}
+
+// TestConsoleMissesMany: questions that no console shows take little memory.
+func TestConsoleMissesMany(t *testing.T) {
+	h, f := shows(t, Options{})
+	h.Console(true)
+	for range 3 * maxAsks {
+		f.put(t, h, "\x1b[6n")
+		h.Snapshot()
+	}
+	h.Console(false)
+	if n := strings.Count(f.read(), "R"); n != maxAsks {
+		t.Errorf("%d questions answered, want the newest %d", n, maxAsks)
+	}
 }
 
 // TestReadEnds: by the context, and by Close when all was read.
@@ -615,25 +793,38 @@ func (h *Hub) head() int64 {
 	return h.ring.head
 }
 
-// TestWakeLate: a reader learns of output that came in full pieces, which promise more,
-// also when no more comes.
+// TestWakeLate: in a flood a reader learns of the first piece at once, and of the others
+// together, also when no more comes. Little is told at once however often it comes.
 func TestWakeLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, f := shows(t, Options{})
 		at := next(t, h, -1, 0).At
-		got := make(chan int)
-		go func() { got <- len(next(t, h, at, 0).Data) }()
-		synctest.Wait()
-		began := time.Now()
-		f.say(t, strings.Repeat("x", fullRead))
-		if n := <-got; n != fullRead || time.Since(began) > wakeLimit {
-			t.Errorf("%d bytes after %v, want %d", n, time.Since(began), fullRead)
+		reads := func(most time.Duration, bytes int) {
+			t.Helper()
+			began := time.Now()
+			c := next(t, h, at, 0)
+			at = c.At
+			if took := time.Since(began); len(c.Data) != bytes || took > most || most > 0 && took == 0 {
+				t.Errorf("%d bytes after %v, want %d after %v at most", len(c.Data), took, bytes, most)
+			}
 		}
-		f.say(t, strings.Repeat("x", fullRead))
-		f.say(t, "x")
-		began = time.Now()
-		if c := next(t, h, at, 0); time.Since(began) > 0 || len(c.Data) < fullRead {
-			t.Errorf("what is there takes %v", time.Since(began))
+		say := func(pieces ...string) {
+			go func() {
+				synctest.Wait() // the reader waits
+				for _, p := range pieces {
+					f.say(t, p)
+				}
+			}()
+		}
+		full := strings.Repeat("x", quickBytes)
+		say(full)
+		reads(0, len(full))
+		say(full, "x", full)
+		reads(wakePause, 2*len(full)+1)
+		for range 5 {
+			time.Sleep(wakePause / 5)
+			say("x")
+			reads(0, 1)
 		}
 	})
 }
@@ -709,8 +900,9 @@ func TestTogether(t *testing.T) {
 	run(func(int) { _, _ = f.PipeWriter.Write(bytes.Repeat([]byte("out \x1b[6n"), 100)) })
 	run(func(i int) { h.Resize(20+i%7, 10) })
 	run(func(int) { _ = h.Input([]byte("in")) })
-	run(func(int) { h.Snapshot(); h.Repaint(); h.Scrollback() })
-	run(func(i int) { h.Console(i%2 == 0) })
+	run(func(int) { _ = h.InputAt(h.Epoch(), []byte("in")) })
+	run(func(int) { h.Snapshot(); h.Repaint(); h.repaint(true) })
+	run(func(i int) { h.Console(i%2 == 0); h.OnConsole(h.head()); h.Missed(h.head()) })
 	run(func(int) {
 		release, progress := h.Hold()
 		progress(h.head())

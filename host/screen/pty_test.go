@@ -4,7 +4,6 @@ package screen
 
 import (
 	"context"
-	"encoding/json/v2"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/internal/proc"
 	"github.com/agenthost/agenthost/internal/vt"
+	"github.com/agenthost/agenthost/internal/vt/vttest"
 )
 
 // patience is how long a test waits for what must happen, on a busy machine.
@@ -172,22 +172,7 @@ func beComposer() int {
 // TestBytesAreEqual: what passes is what a bare PTY gives, for what a real agent wrote
 // to its terminal.
 func TestBytesAreEqual(t *testing.T) {
-	paths, err := filepath.Glob("../../internal/vt/testdata/*.json")
-	if err != nil || len(paths) == 0 {
-		t.Fatal("no recordings: ", err)
-	}
-	for _, path := range paths {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var recording struct {
-			Cols, Rows int
-			Chunks     []string
-		}
-		if err := json.Unmarshal(data, &recording, json.MatchCaseInsensitiveNames(true)); err != nil {
-			t.Fatal(err)
-		}
+	for name, recording := range vttest.Recordings(t, "../../internal/vt/testdata") {
 		want := strings.Join(recording.Chunks, "")
 		written := filepath.Join(t.TempDir(), "written")
 		if err := os.WriteFile(written, []byte(want), 0o600); err != nil {
@@ -207,13 +192,13 @@ func TestBytesAreEqual(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := all(t, h, at); got != want {
-			t.Errorf("%s: %d bytes passed, want the same %d as were written", path, len(got), len(want))
+			t.Errorf("%s: %d bytes passed, want the same %d as were written", name, len(got), len(want))
 		}
 		wait()
 		bare := vt.New(recording.Cols, recording.Rows, 0)
 		_, _ = bare.Write([]byte("x" + want))
 		if got, want := string(h.Repaint()), string(bare.Repaint()); got != want {
-			t.Errorf("%s: the screen is another one", path)
+			t.Errorf("%s: the screen is another one", name)
 		}
 		c.Close()
 		h.Close()

@@ -19,11 +19,26 @@ type Chunk struct {
 	// is shown. Running says that the agent is there.
 	Cols, Rows int
 	Running    bool
+	// Epoch is where the screen of Data began, an offset: another agent's has another one.
+	Epoch int64
 }
 
 // Beginning is the offset before all that the present agent wrote: who shows a screen
 // from its start needs no Reset, as long as that much is kept.
 const Beginning int64 = 0
+
+// Whole is an offset for who begins to look: the Reset goes behind the newest lines that
+// left the main screen of the present agent at its top, which end up where those of the
+// viewer's terminal do.
+const Whole int64 = -2
+
+// Anew is where a viewer who wanted to read on after an offset begins with a Reset.
+func Anew(after int64) int64 {
+	if after == Beginning || after == Whole {
+		return Whole
+	}
+	return -1
+}
 
 // Read returns what came after an offset, of at most max bytes (0 or less: as much as
 // there is; a Reset may be longer). It blocks until something did, or ctx ends. A
@@ -34,7 +49,7 @@ func (h *Hub) Read(ctx context.Context, after int64, max int) (Chunk, error) {
 		c, changed, err := h.read(after, max)
 		switch {
 		case c.Reset:
-			return h.repaint(), nil
+			return h.repaint(after == Whole), nil
 		case changed == nil:
 			return c, err
 		}
@@ -61,7 +76,7 @@ func (h *Hub) read(after int64, limit int) (c Chunk, changed <-chan struct{}, er
 	case after < max(h.epoch, h.ring.tail) || after > h.ring.head:
 		return Chunk{Reset: true}, nil, nil
 	case after < h.ring.head:
-		return h.piece(after, limit), nil, nil
+		return h.piece(nil, after, limit), nil, nil
 	case h.closed:
 		return Chunk{}, nil, ErrClosed
 	}
@@ -72,8 +87,8 @@ func (h *Hub) read(after int64, limit int) (c Chunk, changed <-chan struct{}, er
 }
 
 // piece is what lies after an offset in the ring: changes, and bytes up to the next
-// change.
-func (h *Hub) piece(after int64, limit int) Chunk {
+// change, which are appended to buf.
+func (h *Hub) piece(buf []byte, after int64, limit int) Chunk {
 	i, now := h.status(after)
 	for ; i < len(h.marks) && h.marks[i].at == after; i++ {
 		now = h.marks[i].status
@@ -86,7 +101,7 @@ func (h *Hub) piece(after int64, limit int) Chunk {
 	if limit > 0 {
 		end = min(end, after+int64(limit))
 	}
-	return Chunk{At: end, Data: h.ring.copy(after, end), Cols: now.cols, Rows: now.rows, Running: now.running}
+	return Chunk{At: end, Data: h.ring.copy(buf, after, end), Cols: now.cols, Rows: now.rows, Running: now.running, Epoch: h.epoch}
 }
 
 // status is what holds at an offset, and the number of the first mark from there on.

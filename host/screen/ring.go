@@ -1,5 +1,7 @@
 package screen
 
+import "slices"
+
 // minRing is what a ring begins with, in bytes: most screens never need more.
 const minRing = 16 << 10
 
@@ -30,7 +32,7 @@ func (r *ring) grow(n int) {
 	if n <= len(r.buf) || len(r.buf) == r.max {
 		return
 	}
-	kept := r.copy(r.tail, r.head)
+	kept := r.copy(nil, r.tail, r.head)
 	r.buf = make([]byte, min(max(n, 2*len(r.buf)), r.max))
 	for i, at := 0, r.tail; i < len(kept); {
 		n := copy(r.buf[at%int64(len(r.buf)):], kept[i:])
@@ -38,9 +40,11 @@ func (r *ring) grow(n int) {
 	}
 }
 
-// copy is what lies from one offset to another, both in [tail, head].
-func (r *ring) copy(from, to int64) []byte {
-	p := make([]byte, 0, to-from)
+// copy appends what lies from one offset to another, both in [tail, head].
+func (r *ring) copy(p []byte, from, to int64) []byte {
+	if int(to-from) > cap(p)-len(p) && from%int64(len(r.buf)) > (to-1)%int64(len(r.buf)) {
+		p = slices.Grow(p, int(to-from)) // it is in two pieces
+	}
 	for from < to {
 		i := from % int64(len(r.buf))
 		n := min(int64(len(r.buf))-i, to-from)

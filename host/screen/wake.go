@@ -5,19 +5,21 @@ import (
 )
 
 const (
-	// fullRead is what a PTY gives at most at once (Linux; elsewhere less, which is
-	// no harm). So much means that more is on its way, and that readers may be woken
-	// with it: waking one for every piece of a flood costs more than all else.
-	fullRead = 4095
+	// wakePause is how long readers wait for more in a flood: waking one for every
+	// piece of it costs more than all else.
+	wakePause = time.Millisecond
+	// quickBytes is how much may come within a wakePause for which readers are woken
+	// at once, each time: what is typed is echoed in less, and a small change drawn.
+	quickBytes = 2 << 10
 	// maxUnwoken is for how much they are woken in any case.
 	maxUnwoken = 64 << 10
-	// wakeLimit is when they are, should no more come.
-	wakeLimit = time.Millisecond
 )
 
 // late puts off waking readers. It is guarded by Hub.mu.
 type late struct {
-	bytes int // since they were woken
+	bytes int       // since they were woken
+	began time.Time // of the present wakePause
+	burst int       // bytes since then
 	alarm alarm
 	armed bool // it runs
 }
@@ -34,8 +36,14 @@ func (h *Hub) wake() {
 // wakeFor is wake for n bytes that came. It is called under mu.
 func (h *Hub) wakeFor(n int) {
 	l := &h.late
+	now := time.Now()
+	if now.Sub(l.began) >= wakePause {
+		l.began, l.burst = now, 0
+	}
+	quick := l.burst < quickBytes
+	l.burst += n
 	l.bytes += n
-	if n < fullRead || l.bytes >= maxUnwoken {
+	if quick || l.bytes >= maxUnwoken {
 		h.wake()
 		return
 	}
@@ -43,7 +51,7 @@ func (h *Hub) wakeFor(n int) {
 		return
 	}
 	l.armed = true
-	l.alarm.set(wakeLimit, h.wakeLate)
+	l.alarm.set(wakePause, h.wakeLate)
 }
 
 func (h *Hub) wakeLate() {
