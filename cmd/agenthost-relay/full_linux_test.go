@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"encoding/json/v2"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 )
 
@@ -86,7 +82,7 @@ func fullDisk(t *testing.T, program string, nodes int) {
 	if nodes == 1 {
 		disks = append(disks, startOnSmallDisk(t, program, 32))
 	} else {
-		disks = startCluster(t, program, nodes)
+		disks = startNodes(t, nodes, func(args ...string) *process { return startOnSmallDisk(t, program, 32, args...) })
 	}
 	token := disks[0].token(t, "control")
 	for _, d := range disks {
@@ -138,39 +134,4 @@ func fullDisk(t *testing.T, program string, nodes int) {
 	if !strings.Contains(log(), "nothing can be stored") {
 		t.Errorf("nobody was told:\n%s", log())
 	}
-}
-
-func startCluster(t *testing.T, program string, nodes int) []*process {
-	t.Helper()
-	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("known to all three of them"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var addrs []string
-	for range nodes {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		addrs = append(addrs, ln.Addr().String())
-		_ = ln.Close()
-	}
-	disks := make([]*process, nodes)
-	var wg sync.WaitGroup
-	for i := range nodes {
-		args := []string{"--node", fmt.Sprintf("n%d", i), "--cluster-listen", addrs[i], "--cluster-secret", secret, "--replicas", strconv.Itoa(nodes)}
-		for j, addr := range addrs {
-			if j != i {
-				args = append(args, "--peer", "nats://"+addr)
-			}
-		}
-		wg.Go(func() { disks[i] = startOnSmallDisk(t, program, 32, args...) })
-	}
-	wg.Wait()
-	for _, d := range disks {
-		if d == nil {
-			t.FailNow()
-		}
-	}
-	return disks
 }

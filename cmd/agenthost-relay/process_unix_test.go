@@ -8,6 +8,8 @@ import (
 	"encoding/json/v2"
 	"fmt"
 	"io"
+	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -94,6 +96,78 @@ func start(t *testing.T, cmd *exec.Cmd) *process {
 	}
 	p.url = strings.TrimSpace(strings.TrimPrefix(line, "relay at "))
 	return p
+}
+
+// freeAddrs are up to seven addresses for processes that are not there yet. Until the test
+// ends nobody else gets them: they are below the ports that systems give to who asks for
+// any, and the port before the first one is held as a sign for others who look here.
+func freeAddrs(t *testing.T, n int) []string {
+	t.Helper()
+	const low, group, groups = 12000, 8, 2500
+	for range 100 {
+		first := low + group*rand.IntN(groups)
+		sign, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first))
+		if err != nil {
+			continue
+		}
+		var addrs []string
+		for port := first + 1; port <= first+n; port++ {
+			addr := fmt.Sprintf("127.0.0.1:%d", port)
+			if ln, err := net.Listen("tcp", addr); err == nil {
+				addrs = append(addrs, addr)
+				_ = ln.Close()
+			}
+		}
+		if len(addrs) == n {
+			t.Cleanup(func() { _ = sign.Close() })
+			return addrs
+		}
+		_ = sign.Close()
+	}
+	t.Fatal("no ports are free")
+	return nil
+}
+
+// Who asks for addresses while others have theirs gets other ones.
+func TestFreeAddrs(t *testing.T) {
+	seen := map[string]bool{}
+	for range 300 {
+		for _, addr := range freeAddrs(t, 3) {
+			if seen[addr] {
+				t.Fatalf("%s is given twice", addr)
+			}
+			seen[addr] = true
+		}
+	}
+}
+
+// startNodes runs a cluster of this machine, whose nodes are started with the arguments
+// that make them one.
+func startNodes(t *testing.T, n int, start func(args ...string) *process) []*process {
+	t.Helper()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("known to all three of them"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	addrs := freeAddrs(t, n)
+	nodes := make([]*process, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		args := []string{"--node", fmt.Sprintf("n%d", i), "--cluster-listen", addrs[i], "--cluster-secret", secret, "--replicas", strconv.Itoa(n)}
+		for j, addr := range addrs {
+			if j != i {
+				args = append(args, "--peer", "nats://"+addr)
+			}
+		}
+		wg.Go(func() { nodes[i] = start(args...) }) // none is ready before most are there
+	}
+	wg.Wait()
+	for _, node := range nodes {
+		if node == nil {
+			t.FailNow()
+		}
+	}
+	return nodes
 }
 
 // file is a file of its directory, as this process sees it.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json/v2"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"text/tabwriter"
@@ -29,9 +31,12 @@ type agentInfo struct {
 	Version   string   `json:"version,omitzero"`
 	Tested    []string `json:"tested,omitempty"`
 	// Why says why an agent counts as not installed.
-	Why          string           `json:"why,omitzero"`
-	Install      string           `json:"install,omitzero"`
-	Login        string           `json:"login,omitzero"`
+	Why     string `json:"why,omitzero"`
+	Install string `json:"install,omitzero"`
+	Login   string `json:"login,omitzero"`
+	// LoginState is found, none or unknown; Credentials is the place that was found.
+	LoginState   loginState       `json:"loginState"`
+	Credentials  string           `json:"credentials,omitzero"`
 	Capabilities []capabilityInfo `json:"capabilities"`
 }
 
@@ -41,14 +46,24 @@ type capabilityInfo struct {
 	Reason    string             `json:"reason,omitzero"`
 }
 
+// loginState says whether an agent's login is where it keeps one.
+type loginState string
+
+const (
+	loginFound   loginState = "found"
+	loginNone    loginState = "none"    // seen; it may be in a keychain
+	loginUnknown loginState = "unknown" // where to look
+)
+
 func newAgents(st *streams) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "agents",
 		Short: "List the known agents, whether they are installed, and what they can do",
 		Long: `Lists every agent that "agenthost run" knows: whether its command is on PATH,
-its version, and its capabilities. --json adds the reason for each capability
-that an agent lacks. The config file can add agents (agents.custom).`,
+its version, where its login was seen, and its capabilities. --json adds how to
+log in and the reason for each capability that an agent lacks. The config file can
+add agents (agents.custom).`,
 		Example: `  agenthost agents
   agenthost agents --json | jq '.[] | select(.installed)'`,
 		Args: cobra.NoArgs,
@@ -79,7 +94,7 @@ func printJSON(w interface{ Write([]byte) (int, error) }, v any) error {
 
 func printAgents(st *streams, infos []agentInfo) error {
 	tw := tabwriter.NewWriter(st.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "AGENT\tVERSION\tCAPABILITIES\tPATH, OR HOW TO INSTALL IT")
+	fmt.Fprintln(tw, "AGENT\tVERSION\tLOGIN\tCAPABILITIES\tPATH, OR HOW TO INSTALL IT")
 	for _, a := range infos {
 		version, path := a.Version, a.Path
 		switch {
@@ -94,7 +109,8 @@ func printAgents(st *streams, infos []agentInfo) error {
 				caps = append(caps, string(c.Name))
 			}
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", a.Name, version, strings.Join(caps, " "), path)
+		login := cmp.Or(a.Credentials, string(a.LoginState))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", a.Name, version, login, strings.Join(caps, " "), path)
 	}
 	return tw.Flush()
 }
@@ -128,6 +144,7 @@ func probe(ctx context.Context, a adapters.Adapter) agentInfo {
 		}
 		info.Capabilities = append(info.Capabilities, capabilityInfo{c.Capability, c.Supported, c.Reason})
 	}
+	info.LoginState, info.Credentials = loginOf(d.Credentials)
 	if len(d.Command) == 0 {
 		info.Why = "its command is given behind --"
 		return info
@@ -140,6 +157,28 @@ func probe(ctx context.Context, a adapters.Adapter) agentInfo {
 	info.Installed, info.Path = true, path
 	info.Version = versionOf(ctx, host.Program(a, path, proc.Resolve), d.VersionArgs)
 	return info
+}
+
+// loginOf looks for a login in the places that an agent has for one.
+func loginOf(places []string) (loginState, string) {
+	if places == nil {
+		return loginUnknown, ""
+	}
+	home, _ := os.UserHomeDir() // without one there is no file in it
+	for _, place := range places {
+		dir, file, ok := strings.Cut(place, "/")
+		value := home
+		if name := strings.TrimPrefix(dir, "$"); dir != "~" {
+			value = os.Getenv(name)
+		}
+		if value == "" {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(value, file)); !ok || err == nil {
+			return loginFound, place
+		}
+	}
+	return loginNone, ""
 }
 
 // versionTimeout is how long an agent may take to say its version.

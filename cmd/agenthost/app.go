@@ -6,8 +6,12 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/agenthost/agenthost/internal/slip"
 )
 
 // The exit codes of every command.
@@ -59,7 +63,7 @@ func run(args []string, io *streams) int {
 	var p *problem
 	if !errors.As(err, &p) {
 		// Cobra's own errors are about flags and arguments.
-		p = &problem{code: exitUsage, what: err.Error(), mend: mend(cmd, args)}
+		p = &problem{code: exitUsage, what: err.Error(), mend: mend(cmd, args, err)}
 	}
 	if p.what != "" {
 		fmt.Fprintf(io.err, "agenthost: %s\n", p.what)
@@ -71,14 +75,36 @@ func run(args []string, io *streams) int {
 }
 
 // mend says where help is for a command line that cobra did not take: the command
-// that was probably meant, else the help of the one that was named.
-func mend(cmd *cobra.Command, args []string) string {
+// or the flag that was probably meant, else the help of the command that was named.
+func mend(cmd *cobra.Command, args []string, err error) string {
+	var wrong *pflag.NotExistError
+	if errors.As(err, &wrong) {
+		if flag := nearFlag(cmd, wrong.GetSpecifiedName()); flag != "" {
+			return "did you mean --" + flag + "?"
+		}
+	}
 	for _, arg := range args {
-		if near := cmd.SuggestionsFor(arg); len(near) > 0 && !cmd.HasParent() {
-			return "did you mean agenthost " + meant(near, arg) + "?"
+		word := strings.TrimLeft(arg, "-")
+		if len(word) < 2 || cmd.HasParent() || cmd.Flag(word) != nil {
+			continue
+		}
+		if near := cmd.SuggestionsFor(word); len(near) > 0 {
+			return "did you mean agenthost " + meant(near, word) + "?"
 		}
 	}
 	return "see " + cmd.CommandPath() + " --help"
+}
+
+// nearFlag is the flag of cmd whose name is nearest to name, "" when none is near. A
+// single letter is near to nothing.
+func nearFlag(cmd *cobra.Command, name string) string {
+	best, least := "", 3
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := slip.Distance(f.Name, name); d < least && d < len(name)/2 && !f.Hidden {
+			best, least = f.Name, d
+		}
+	})
+	return best
 }
 
 // meant is the word that arg was probably meant to be, of those that are as near:
@@ -115,8 +141,27 @@ func newRoot(io *streams) *cobra.Command {
 		newServe(io), newService(io),
 	)
 	root.AddCommand(newViewers(io)...)
+	refuseUnknownTopics(root)
 	withExitCodes(root)
 	return root
+}
+
+// refuseUnknownTopics has `agenthost help` say so when there is no such command, where
+// cobra shows the help of agenthost.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, err := root.Find([]string{"help"})
+	if err != nil || help == root {
+		return // cobra has none, then
+	}
+	show := help.Run
+	help.Run, help.RunE = nil, func(cmd *cobra.Command, args []string) error {
+		if found, _, err := root.Find(args); len(args) > 0 && (err != nil || found == root) {
+			return usage(mend(root, args, nil), "unknown command %q for %q", args[0], root.CommandPath())
+		}
+		show(cmd, args)
+		return nil
+	}
 }
 
 // newTrunk is the command that the others stand below.

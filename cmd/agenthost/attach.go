@@ -19,6 +19,7 @@ import (
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/contract/session"
 	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/host/screen"
 	"github.com/agenthost/agenthost/internal/console"
 	"github.com/agenthost/agenthost/internal/redact"
 	"github.com/agenthost/agenthost/journal"
@@ -27,11 +28,13 @@ import (
 
 // viewFlags say how a stream is shown.
 type viewFlags struct {
+	command         string
 	from            int64
 	output, profile string
 }
 
 func (f *viewFlags) register(cmd *cobra.Command, from int64, what string) {
+	f.command = cmd.Name()
 	cmd.Flags().Int64Var(&f.from, "from", from, "first position `N` to print"+what)
 	cmd.Flags().StringVar(&f.output, "output", "text", "print `FORM`: text, envelopes or events")
 	addProfile(cmd, &f.profile)
@@ -39,7 +42,7 @@ func (f *viewFlags) register(cmd *cobra.Command, from int64, what string) {
 
 // viewing makes a viewing of the session that ref names.
 func (f *viewFlags) viewing(ctx context.Context, st *streams, l *link, ref string) (*viewing, error) {
-	if err := oneOf("--output", f.output, "text", "envelopes", "events"); err != nil {
+	if err := oneOf(f.command, "--output", f.output, "text", "envelopes", "events"); err != nil {
 		return nil, err
 	}
 	profile, err := parseProfile(f.profile)
@@ -119,11 +122,14 @@ type viewing struct {
 	bounded     bool
 	form        string
 	profile     contract.Profile
+	secrets     *redact.Redactor // nil for those of this process's environment
 
 	out  output
 	asks *remoteAsks // nil when nobody is asked here
 	// asked is told of each ask that is offered, nil for nobody.
 	asked func(wire.Ask)
+	// gone says that watch ended because the session was removed.
+	gone bool
 }
 
 // left is err, or nil when the person left.
@@ -163,8 +169,12 @@ func (v *viewing) watch(ctx context.Context, see func(contract.Envelope) error) 
 		v.out.sink = &envelopeSink{w: v.st.out, profile: contract.ProfileExtended}
 	case "text":
 		v.out.text = true
-		v.out.sink = newTextSink(v.st, redact.New(secretsOf(environ())...))
+		if v.secrets == nil {
+			v.secrets = redact.New(secretsOf(environ())...)
+		}
+		v.out.sink = newTextSink(v.st, v.secrets)
 	}
+	v.gone = true // unless the loop is left
 	for it, err := range v.link.Subscribe(ctx, sub) {
 		if err == nil {
 			err = v.item(it, see)
@@ -173,6 +183,7 @@ func (v *viewing) watch(ctx context.Context, see func(contract.Envelope) error) 
 			err = errSeen
 		}
 		if errors.Is(err, errSeen) {
+			v.gone = false
 			break
 		}
 		if err != nil {
@@ -183,6 +194,15 @@ func (v *viewing) watch(ctx context.Context, see func(contract.Envelope) error) 
 		return v.out.sink.close()
 	}
 	return nil
+}
+
+// unremoved is err of a watch that ends only with what it was for, or what it means that
+// the session was removed, meanwhile or before the watch began.
+func (v *viewing) unremoved(err error) error {
+	if err == nil && v.gone || client.Code(err) == wire.CodeNotFound {
+		return &problem{code: exitFailed, what: "session " + v.session.ID + " was removed"}
+	}
+	return err
 }
 
 // item prints one thing of the stream.
@@ -268,7 +288,7 @@ func (v *viewing) attachScreen(ctx context.Context, watch, take bool, escape str
 		return usage("add --text", "%v", err)
 	}
 	defer tty.Close()
-	return screenUntil(ctx, v.st, v.link, s.ID, tty, console.Options{Escape: key, From: -1, Watch: watch}, newEnding(ctx, 0))
+	return screenUntil(ctx, v.st, v.link, s.ID, tty, console.Options{Escape: key, From: screen.Whole, Watch: watch}, newEnding(ctx, 0))
 }
 
 // attached shows the stream; keys, when not nil, are those of the person, whose end
@@ -325,7 +345,7 @@ func (v *viewing) turnOf(ctx context.Context, p wire.SendParams) error {
 		return err
 	}
 	mine := ""
-	err := v.watch(ctx, func(e contract.Envelope) error {
+	err := v.unremoved(v.watch(ctx, func(e contract.Envelope) error {
 		switch ev := e.Event.(type) {
 		case contract.TurnStart:
 			if slices.Contains(ev.Prompts, p.ID) {
@@ -341,7 +361,7 @@ func (v *viewing) turnOf(ctx context.Context, p wire.SendParams) error {
 			}
 		}
 		return nil
-	})
+	}))
 	if err != nil || ctx.Err() != nil {
 		return v.left(ctx, err)
 	}

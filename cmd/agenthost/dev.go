@@ -16,7 +16,7 @@ func newDev(st *streams) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newDevModel(st))
+	cmd.AddCommand(newDevModel(st), newDevMan(st))
 	return cmd
 }
 

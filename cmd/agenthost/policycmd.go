@@ -163,6 +163,11 @@ func newPolicyTest(st *streams) *cobra.Command {
 			if err != nil {
 				return usage("see docs/permissions.md for its form", "%s: %v", args[0], err)
 			}
+			for i := range list { // as explain does: none is this directory
+				if list[i].Cwd, err = filepath.Abs(list[i].Cwd); err != nil {
+					return usage("name a directory", "%s: cwd: %v", list[i].At, err)
+				}
+			}
 			failed, err := policy.WriteResults(st.out, policy.RunTests(p, list))
 			if err != nil {
 				return err

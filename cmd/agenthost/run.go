@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ own screen (ctrl-] ? helps); others, and --output text, read prompts.
 
 Exit codes: 0 turn completed, 1 turn failed, 2 usage or config, 3 agent not
 installed, not logged in or would not start, 4 refused ask with --on-ask fail,
-5 time-out, 130 SIGINT, 143 SIGTERM, 141 nobody reads the output.`,
+5 time-out, 130 SIGINT, 143 SIGTERM, 129 SIGHUP, 141 nobody reads the output.`,
 		Example: `  agenthost run gemini -p "explain main.go"
   git diff | agenthost run claude -p - --allow 'bash(go vet *)'
   agenthost run opencode --input envelopes --output envelopes --on-ask wait
@@ -118,19 +119,21 @@ func (f *runFlags) register(cmd *cobra.Command) {
 
 // check refuses values that no flag type checks.
 func (f *runFlags) check() error {
-	if err := oneOf("--input", f.input, "text", "envelopes"); err != nil {
+	if err := oneOf("run", "--input", f.input, "text", "envelopes"); err != nil {
 		return err
 	}
-	if err := oneOf("--output", f.output, outputAuto, outputTUI, outputText, "envelopes", "events", "junit"); err != nil {
-		return err
+	if f.output != outputAuto {
+		if err := oneOf("run", "--output", f.output, outputTUI, outputText, "envelopes", "events", "junit"); err != nil {
+			return err
+		}
 	}
 	if f.onAsk != "" {
-		if err := oneOf("--on-ask", f.onAsk, "wait", "deny", "fail", "prompt"); err != nil {
+		if err := oneOf("run", "--on-ask", f.onAsk, "wait", "deny", "fail", "prompt"); err != nil {
 			return err
 		}
 	}
 	if f.mode != "" {
-		if err := oneOf("--mode", f.mode, "default", "acceptEdits", "plan", "bypassPermissions"); err != nil {
+		if err := oneOf("run", "--mode", f.mode, "default", "acceptEdits", "plan", "bypassPermissions"); err != nil {
 			return err
 		}
 	}
@@ -146,11 +149,12 @@ func (f *runFlags) check() error {
 	return nil
 }
 
-func oneOf(flag, got string, want ...string) error {
+// oneOf refuses a value of a flag or an argument of command that is none of want.
+func oneOf(command, flag, got string, want ...string) error {
 	for _, w := range want {
 		if got == w {
 			return nil
 		}
 	}
-	return usage("see agenthost run --help", "%s: want one of %q, got %q", flag, want, got)
+	return usage("see agenthost "+command+" --help", "%s: want one of %s, got %q", flag, strings.Join(want, ", "), got)
 }

@@ -35,3 +35,24 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// What a session that the daemon has is started from again needs no command, and values
+// that cannot be sent are refused by name.
+func TestShellEnvironment(t *testing.T) {
+	for _, agent := range []string{ptyAgent, "acp", "claude"} {
+		req := runRequest{agent: agent, flags: &runFlags{resume: "x", env: []string{"KEY=geheim"}}}
+		env, err := shellEnvironment(configuration{}, req)
+		if err != nil || len(env.Set) != 1 {
+			t.Errorf("%s: %v, %v; want KEY set", agent, env, err)
+		}
+		req.flags.env = []string{"KEY=geh\xe9im"}
+		if _, err := shellEnvironment(configuration{}, req); err == nil || !strings.Contains(err.Error(), "KEY") || strings.Contains(err.Error(), "geh") {
+			t.Errorf("%s: error %v; want one that names KEY and no value", agent, err)
+		}
+	}
+	for _, agent := range []string{ptyAgent, "acp"} {
+		if err := wantsCommand(runRequest{agent: agent, flags: &runFlags{}}); err == nil {
+			t.Errorf("%s without a command is taken", agent)
+		}
+	}
+}

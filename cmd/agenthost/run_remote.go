@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/nrednav/cuid2"
 
+	"github.com/agenthost/agenthost/client"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/permission/policy"
 	"github.com/agenthost/agenthost/relay/wire"
@@ -22,7 +24,7 @@ func localOnly(req runRequest) string {
 	f := req.flags
 	for name, set := range map[string]bool{
 		"--local": f.local, "--config": req.configFile != "", "the agent acp": req.agent == "acp", "arguments for the agent": len(req.args) > 0 && req.agent != ptyAgent,
-		"--command": f.command != "", "--env": len(f.env) > 0, "--pass-env": len(f.passEnv) > 0, "--record": f.record != "",
+		"--command": f.command != "", "--record": f.record != "",
 		"--policy": f.policy != "", "--allow": len(f.allow) > 0, "--ask": len(f.ask) > 0, "--deny": len(f.deny) > 0,
 		"--allow-bypass": f.allowBypass, "--requeue": f.requeue, "--input": f.input != "text",
 		"--output": f.output != "text" && f.output != "envelopes" && f.output != outputTUI,
@@ -57,6 +59,10 @@ func runByDaemon(ctx context.Context, st *streams, req runRequest, profile contr
 	if err != nil {
 		return true, err
 	}
+	set, err := environment(f.env)
+	if err != nil {
+		return true, err
+	}
 	l, err := (&remote{}).dial(ctx, cfg)
 	if errors.Is(err, errNoDaemon) {
 		if f.detach || f.keep {
@@ -64,24 +70,26 @@ func runByDaemon(ctx context.Context, st *streams, req runRequest, profile contr
 		}
 		return false, nil
 	}
+	secrets := newRedactor(cfg, set) // not before: it costs a run without a daemon its start
+	defer func() { err = redacted(secrets, err) }()
 	if err != nil {
 		return true, err
 	}
 	defer l.Close()
 	if f.output == outputTUI {
-		done, err := screenByDaemon(ctx, st, l, req)
+		done, err := screenByDaemon(ctx, st, l, cfg, req)
 		return done, remoteProblem(err)
 	}
 	prompt, hasPrompt, err := firstPrompt(st, f)
 	if err != nil {
 		return true, err
 	}
-	s, known, err := sessionByDaemon(ctx, l, req)
+	s, known, err := sessionByDaemon(ctx, l, cfg, req)
 	if err != nil || !known {
 		return err != nil, remoteProblem(err)
 	}
 	r := &remoteRun{
-		viewing: &viewing{st: st, link: l, session: s, from: s.End, form: f.output, profile: profile},
+		viewing: &viewing{st: st, link: l, session: s, from: s.End, form: f.output, profile: profile, secrets: secrets},
 		flags:   f, onAsk: policy.OnAsk(f.onAsk), pace: newPace(false),
 	}
 	if r.onAsk == "" {
@@ -92,14 +100,18 @@ func runByDaemon(ctx context.Context, st *streams, req runRequest, profile contr
 
 // sessionByDaemon starts or finds the session of a run. One that the daemon does not
 // know is not for it.
-func sessionByDaemon(ctx context.Context, l *link, req runRequest) (s wire.Session, known bool, err error) {
+func sessionByDaemon(ctx context.Context, l *link, cfg configuration, req runRequest) (s wire.Session, known bool, err error) {
 	f := req.flags
 	dir, err := filepath.Abs(f.cwd)
 	if err != nil {
 		return s, false, usage("name a directory with --cwd", "%v", err)
 	}
+	env, err := shellEnvironment(cfg, req)
+	if err != nil {
+		return s, false, err
+	}
 	p := wire.SpawnParams{
-		ID: cuid2.Generate(), Agent: req.agent, Dir: dir, Title: f.title, Model: f.model, Mode: f.mode, Thinking: f.thinking,
+		Env: env, ID: cuid2.Generate(), Agent: req.agent, Dir: dir, Title: f.title, Model: f.model, Mode: f.mode, Thinking: f.thinking,
 		Sandbox: f.sandbox, SystemPrompt: f.systemPrompt, MaxTurns: f.maxTurns, BudgetUSD: f.budget, Args: req.args,
 	}
 	if f.output == outputTUI {
@@ -115,7 +127,10 @@ func sessionByDaemon(ctx context.Context, l *link, req runRequest) (s wire.Sessi
 	case f.fork != "":
 		p.Fork, p.ForkAt, _ = strings.Cut(f.fork, "@")
 	case f.resume != "" || f.cont:
-		return resumedByDaemon(ctx, l, req, dir)
+		return resumedByDaemon(ctx, l, req, dir, env)
+	}
+	if err := wantsCommand(req); err != nil && p.Fork == "" {
+		return s, false, err
 	}
 	s, err = l.Spawn(ctx, p)
 	if err == nil {
@@ -125,7 +140,7 @@ func sessionByDaemon(ctx context.Context, l *link, req runRequest) (s wire.Sessi
 }
 
 // resumedByDaemon finds the session that a run goes on with.
-func resumedByDaemon(ctx context.Context, l *link, req runRequest, dir string) (s wire.Session, known bool, err error) {
+func resumedByDaemon(ctx context.Context, l *link, req runRequest, dir string, env *wire.Environment) (s wire.Session, known bool, err error) {
 	f := req.flags
 	list, err := l.Sessions(ctx, wire.SessionsParams{})
 	if err != nil {
@@ -148,6 +163,10 @@ func resumedByDaemon(ctx context.Context, l *link, req runRequest, dir string) (
 	s = found[0]
 	if s.Agent != req.agent {
 		return s, false, usage("run it with that agent", "session %s is one of %s, not of %s", s.ID, s.Agent, req.agent)
+	}
+	// Its agent has this shell's environment when it is started anew.
+	if s, err = l.Spawn(ctx, wire.SpawnParams{ID: s.ID, Agent: s.Agent, Dir: cmp.Or(s.Dir, dir), Env: env}); err != nil {
+		return s, true, err
 	}
 	if f.output == outputTUI {
 		if s, err = readyScreen(ctx, l, s); err != nil {
@@ -196,7 +215,7 @@ func (r *remoteRun) run(ctx context.Context, prompt string, hasPrompt bool) erro
 	if !hasPrompt && keys != nil {
 		go r.typed(watching, keys, r.pace, seen)
 	}
-	err = r.watch(watching, func(e contract.Envelope) error { return r.see(e, first) })
+	err = r.unremoved(r.watch(watching, func(e contract.Envelope) error { return r.see(e, first) }))
 	r.finish()
 	return r.result(err)
 }
@@ -280,7 +299,7 @@ func (r *remoteRun) finish() {
 	} else {
 		_, err = r.link.Stop(ctx, wire.StopParams{Session: r.session.ID})
 	}
-	if err != nil {
+	if err != nil && client.Code(err) != wire.CodeNotFound { // it is removed, and its agent over
 		fmt.Fprintf(r.st.err, "agenthost: ending the session's agent: %v\n", err)
 	}
 }

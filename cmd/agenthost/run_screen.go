@@ -13,6 +13,7 @@ import (
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
+	"github.com/agenthost/agenthost/host/screen"
 	"github.com/agenthost/agenthost/internal/console"
 	"github.com/agenthost/agenthost/relay/wire"
 )
@@ -242,13 +243,13 @@ var _ sink = silent{}
 
 // screenByDaemon runs a session of the daemon with the agent's own screen; known is
 // false for one that the daemon does not know.
-func screenByDaemon(ctx context.Context, st *streams, l *link, req runRequest) (known bool, err error) {
+func screenByDaemon(ctx context.Context, st *streams, l *link, cfg configuration, req runRequest) (known bool, err error) {
 	f := req.flags
 	escape, err := parseEscape(f.escape)
 	if err != nil {
 		return true, err
 	}
-	s, known, err := sessionByDaemon(ctx, l, req)
+	s, known, err := sessionByDaemon(ctx, l, cfg, req)
 	if err != nil || !known {
 		return err != nil, err
 	}
@@ -271,7 +272,7 @@ func screenByDaemon(ctx context.Context, st *streams, l *link, req runRequest) (
 	}
 	from := int64(0) // a session that begins
 	if f.resume != "" || f.cont {
-		from = -1
+		from = screen.Whole
 	}
 	tty, err := personTTY(st)
 	if err != nil {

@@ -220,11 +220,16 @@ type setup struct {
 // redact keeps secrets out of what is told of err: agents put keys into their
 // messages.
 func (s *setup) redact(err error) error {
+	return redacted(s.secrets, err)
+}
+
+// redacted is err without secrets; nil knows none.
+func redacted(secrets *redact.Redactor, err error) error {
 	var p *problem
-	if s.secrets == nil || !errors.As(err, &p) {
+	if secrets == nil || !errors.As(err, &p) {
 		return err
 	}
-	return &problem{code: p.code, what: s.secrets.String(p.what), mend: p.mend}
+	return &problem{code: p.code, what: secrets.String(p.what), mend: p.mend}
 }
 
 // sessionConfig makes the host's configuration of the flags and the config file.
@@ -237,33 +242,16 @@ func sessionConfig(st *streams, req runRequest) (*setup, error) {
 		return s, err
 	}
 	s.config = cfg
+	if err := wantsCommand(req); err != nil {
+		return s, err
+	}
 	for _, w := range warnings(cfg) {
 		fmt.Fprintln(st.err, "agenthost: warning:", w)
 	}
-	adapter, command, args, err := pickAgent(cfg, req)
-	if err != nil {
+	if s.host, err = agentConfig(cfg, req); err != nil {
 		return s, err
-	}
-	dir, err := filepath.Abs(f.cwd)
-	if err != nil {
-		return s, usage("name a directory with --cwd", "%v", err)
-	}
-	s.host = host.Config{
-		Dir: dir, StateDir: cfg.StateDir, Adapter: adapter, Command: command, Args: args, Title: f.title, Requeue: f.requeue,
-		Options: adapters.Options{
-			Model: f.model, Mode: f.mode, Thinking: f.thinking, Sandbox: f.sandbox, Dirs: f.dirs,
-			SystemPrompt: f.systemPrompt, AllowBypass: f.allowBypass, MaxTurns: f.maxTurns, BudgetUSD: f.budget,
-		},
-		PassEnv: f.passEnv, Environ: environ(), Control: contract.ClientCLI,
-		Client: adapters.ClientInfo{Name: "agenthost", Title: "agenthost", Version: version},
 	}
 	hc := &s.host
-	applyConfig(hc, cfg)
-	set, err := environment(f.env)
-	if err != nil {
-		return s, err
-	}
-	hc.Env = append(hc.Env, set...)
 	s.secrets = newRedactor(cfg, hc.Env)
 	hc.Logger = newLogger(st.err, cfg, s.secrets)
 	for i, d := range hc.Options.Dirs {
@@ -285,6 +273,32 @@ func sessionConfig(st *streams, req runRequest) (*setup, error) {
 		return s, usage("name a directory with --cwd", "want a working directory, got %q", hc.Dir)
 	}
 	return s, s.record(cfg, f.record)
+}
+
+// agentConfig is what the flags and the config say of an agent and of its environment.
+func agentConfig(cfg configuration, req runRequest) (host.Config, error) {
+	f := req.flags
+	adapter, command, args, err := pickAgent(cfg, req)
+	if err != nil {
+		return host.Config{}, err
+	}
+	dir, err := filepath.Abs(f.cwd)
+	if err != nil {
+		return host.Config{}, usage("name a directory with --cwd", "%v", err)
+	}
+	hc := host.Config{
+		Dir: dir, StateDir: cfg.StateDir, Adapter: adapter, Command: command, Args: args, Title: f.title, Requeue: f.requeue,
+		Options: adapters.Options{
+			Model: f.model, Mode: f.mode, Thinking: f.thinking, Sandbox: f.sandbox, Dirs: f.dirs,
+			SystemPrompt: f.systemPrompt, AllowBypass: f.allowBypass, MaxTurns: f.maxTurns, BudgetUSD: f.budget,
+		},
+		PassEnv: f.passEnv, Environ: environ(), Control: contract.ClientCLI,
+		Client: adapters.ClientInfo{Name: "agenthost", Title: "agenthost", Version: version},
+	}
+	applyConfig(&hc, cfg)
+	set, err := environment(f.env)
+	hc.Env = append(hc.Env, set...)
+	return hc, err
 }
 
 // resume resolves --resume, --continue and --fork. A session of ours goes on in its
@@ -345,6 +359,20 @@ func (s *setup) resume(f *runFlags) error {
 	return nil
 }
 
+// wantsCommand refuses a session without the command that its agent is.
+func wantsCommand(req runRequest) error {
+	if req.flags.command != "" || len(req.args) > 0 {
+		return nil
+	}
+	switch req.agent {
+	case "acp":
+		return usage("agenthost run acp -- my-agent --acp", "acp: want the agent's command behind --")
+	case ptyAgent:
+		return usage("agenthost run pty -- htop", "pty: want a command behind --")
+	}
+	return nil
+}
+
 // pickAgent finds the adapter, and the command that replaces its own.
 func pickAgent(cfg configuration, req runRequest) (a adapters.Adapter, command, args []string, err error) {
 	args = req.args
@@ -358,16 +386,9 @@ func pickAgent(cfg configuration, req runRequest) (a adapters.Adapter, command, 
 		if command == nil {
 			command, args = req.args, nil
 		}
-		if len(command) == 0 {
-			return nil, nil, nil, usage("agenthost run acp -- my-agent --acp", "acp: want the agent's command behind --")
-		}
 		return customACP(command), nil, args, nil
 	}
-	a, err = agentNamed(cfg, req.agent)
-	if err == nil && req.agent == ptyAgent && command == nil && len(args) == 0 {
-		return nil, nil, nil, usage("agenthost run pty -- htop", "pty: want a command behind --")
-	}
-	if err != nil {
+	if a, err = agentNamed(cfg, req.agent); err != nil {
 		return nil, nil, nil, usage("agenthost agents lists them; for another ACP agent: agenthost run acp -- CMD", "%v", err)
 	}
 	return a, command, args, nil

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/agenthost/agenthost/client"
@@ -47,6 +49,7 @@ type nearScreen struct {
 	hub      *screen.Hub
 	release  func()
 	progress func(at int64)
+	answers  atomic.Bool
 }
 
 // newNearScreen shows a screen whose agent waits for it, so that nothing of what scrolls
@@ -57,18 +60,28 @@ func newNearScreen(hub *screen.Hub) *nearScreen {
 	return s
 }
 
-func (s *nearScreen) close() { s.release() }
+func (s *nearScreen) close() {
+	s.Answers(false)
+	s.release()
+}
 
 // Read implements console.Terminal.
 func (s *nearScreen) Read(ctx context.Context, after int64, limit int) (console.Chunk, error) {
 	if after > 0 {
 		s.progress(after) // it is on the terminal
 	}
+	answers := s.answers.Load()
+	if answers {
+		after = s.hub.OnConsole(after)
+	}
 	c, err := s.hub.Read(ctx, after, limit)
+	if answers && c.Reset {
+		s.hub.Missed(c.At)
+	}
 	if errors.Is(err, screen.ErrClosed) {
 		return console.Chunk{}, io.EOF
 	}
-	return console.Chunk{At: c.At, Data: c.Data, Reset: c.Reset, Cols: c.Cols, Rows: c.Rows, Running: c.Running, Held: true}, err
+	return console.Chunk{At: c.At, Data: c.Data, Reset: c.Reset, Cols: c.Cols, Rows: c.Rows, Running: c.Running, Held: true, Epoch: strconv.FormatInt(c.Epoch, 10)}, err
 }
 
 // Input implements console.Terminal. What is typed while no agent is there is lost, as
@@ -76,7 +89,7 @@ func (s *nearScreen) Read(ctx context.Context, after int64, limit int) (console.
 func (s *nearScreen) Input(_ context.Context, p []byte) error {
 	err := s.hub.Input(p)
 	if errors.Is(err, screen.ErrNoTerminal) || errors.Is(err, screen.ErrClosed) {
-		return console.ErrLocked
+		return &console.NotTypedError{Why: err.Error()}
 	}
 	return err
 }
@@ -87,7 +100,12 @@ func (s *nearScreen) Resize(_ context.Context, cols, rows int) error {
 }
 
 func (s *nearScreen) Take(context.Context) error { return nil }
-func (s *nearScreen) Answers(reaches bool)       { s.hub.Console(reaches) }
+
+// Answers implements console.Terminal.
+func (s *nearScreen) Answers(reaches bool) {
+	s.answers.Store(reaches)
+	s.hub.Console(reaches)
+}
 
 // The times of a screen that is read over a connection.
 const (
@@ -166,7 +184,7 @@ func (s *farScreen) Read(ctx context.Context, after int64, limit int) (console.C
 func (s *farScreen) took(c wire.TerminalChunk, r client.TerminalRead) (chunk console.Chunk, news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	chunk = console.Chunk{Cols: c.Cols, Rows: c.Rows, Running: c.Running, Held: c.Held, Holder: holderName(c.Holder), At: c.At}
+	chunk = console.Chunk{Cols: c.Cols, Rows: c.Rows, Running: c.Running, Held: c.Held, Holder: holderName(c.Holder), At: c.At, Epoch: c.Epoch}
 	news = len(c.Data) > 0 || c.Reset || c.State != r.State || s.told
 	s.state, s.last = c.State, chunk
 	s.lost, s.told = time.Time{}, false
@@ -221,7 +239,15 @@ func holderName(c *wire.Control) string {
 
 // Input implements console.Terminal.
 func (s *farScreen) Input(ctx context.Context, p []byte) error {
-	return lockedOut(s.term.Input(ctx, p))
+	err := s.term.Input(ctx, p)
+	switch client.Code(err) {
+	case wire.CodeForbidden, wire.CodeOver, wire.CodeNotFound, wire.CodeUnsupported:
+		return &console.NotTypedError{Why: err.Error()}
+	}
+	if errors.Is(err, client.ErrMaybeTyped) || errors.Is(err, client.ErrNotTyped) {
+		return &console.NotTypedError{Why: err.Error()} // nor what was typed after it
+	}
+	return lockedOut(err)
 }
 
 // Resize implements console.Terminal.
@@ -239,9 +265,6 @@ func lockedOut(err error) error {
 	switch client.Code(err) {
 	case wire.CodeControl, wire.CodeForbidden, wire.CodeOver, wire.CodeNotFound, wire.CodeUnsupported:
 		return console.ErrLocked
-	}
-	if errors.Is(err, client.ErrMaybeTyped) {
-		return console.ErrLocked // what was typed after it is not for what the screen shows then
 	}
 	return err
 }

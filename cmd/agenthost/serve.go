@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -56,7 +57,7 @@ itself when the file changes. systemd is told when it is ready.`,
 			return serve(cmd.Context(), st, file, f)
 		},
 	}
-	cmd.Flags().StringArrayVar(&f.listen, "listen", nil, "listen on `ADDRESS`: unix:///path or tcp://127.0.0.1:0 (repeatable)")
+	cmd.Flags().StringArrayVar(&f.listen, "listen", nil, "listen on `ADDRESS`, too: tcp://127.0.0.1:0 or unix:///path (repeatable)")
 	cmd.Flags().StringSliceVar(&f.hosts, "allow-host", nil, "`NAME` that requests to --listen may be for, beside loopback")
 	cmd.Flags().StringSliceVar(&f.origins, "allow-origin", nil, "`URL` of a page that may use --listen, with the token")
 	cmd.Flags().StringArrayVar(&f.relays, "relay", nil, "dial out to the relay at `URL` (repeatable; default relay.url)")
@@ -135,7 +136,7 @@ func serve(ctx context.Context, st *streams, file string, f *serveFlags) error {
 func openServer(st *streams, file string, f *serveFlags) (*server, error) {
 	s := &server{}
 	check := func(c config.Config) error { _, err := basePolicy(c, policy.HostEnv()); return err }
-	live, err := config.NewLive(config.LoadOptions{File: file, Environ: environ(), Check: check})
+	live, err := config.NewLive(config.LoadOptions{File: file, Environ: environ(), KnownEnv: hostsOwn(), Check: check})
 	if err != nil {
 		return nil, usage("agenthost config schema lists every key", "%v", err)
 	}
@@ -182,10 +183,11 @@ func runningMend(r *daemon.RunningError) string {
 	return "agenthost ls shows its sessions"
 }
 
-// doors opens the ways in: the daemon's own socket when none is named.
+// doors opens the ways in: those that are named, and the daemon's own socket when no
+// other one is. Without a socket the commands on this machine would not find the daemon.
 func (s *server) doors(ctx context.Context, listen []string) ([]daemon.Door, error) {
-	if len(listen) == 0 {
-		listen = []string{"unix://"}
+	if !slices.ContainsFunc(listen, func(address string) bool { return strings.HasPrefix(address, "unix://") }) {
+		listen = slices.Concat([]string{"unix://"}, listen)
 	}
 	var doors []daemon.Door
 	for _, address := range listen {

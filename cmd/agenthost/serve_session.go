@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/agenthost/agenthost/host/daemon"
 	"github.com/agenthost/agenthost/internal/childenv"
 	"github.com/agenthost/agenthost/internal/proc"
+	"github.com/agenthost/agenthost/internal/redact"
 	"github.com/agenthost/agenthost/permission"
 	"github.com/agenthost/agenthost/permission/policy"
 	"github.com/agenthost/agenthost/relay/wire"
@@ -33,31 +35,34 @@ func (s *server) prepare(_ context.Context, r daemon.Request) (daemon.Prepared, 
 			Model: p.Model, Mode: p.Mode, Thinking: p.Thinking, Sandbox: p.Sandbox, Dirs: slices.Clone(p.Dirs),
 			SystemPrompt: p.SystemPrompt, MaxTurns: p.MaxTurns, BudgetUSD: p.BudgetUSD, Resume: r.Native,
 		},
-		Environ: environ(), Client: adapters.ClientInfo{Name: "agenthost", Title: "agenthost", Version: version},
+		Client: adapters.ClientInfo{Name: "agenthost", Title: "agenthost", Version: version},
 	}}
 	hc := &set.host
 	if p.Face == wire.FaceTerminal {
 		hc.Face, hc.Cols, hc.Rows, hc.Term, hc.ColorTerm = adapters.FaceTerminal, p.Cols, p.Rows, p.Term, p.ColorTerm
 	}
 	hc.Options.AskFirst = watched(s.mediator.Policy(), adapter.Name())
+	own := inherits(hc, r.Env)
 	applyConfig(hc, cfg)
-	set.secrets = newRedactor(cfg, hc.Env)
-	hc.Logger = s.log
+	hc.Env = append(hc.Env, own...)
+	hc.Notices = lost(hc, r)
+	set.secrets = newRedactor(cfg, hc.Env, secretsOf(hc.Environ)...)
+	hc.Logger = slog.New(redact.Handler(s.log.Handler(), set.secrets))
 	if err := set.record(cfg, ""); err != nil {
 		set.close()
 		return daemon.Prepared{}, err
 	}
-	own := permission.SessionOptions{
+	opts := permission.SessionOptions{
 		Mode: contract.PermissionMode(hc.Options.Mode),
 		By:   contract.DecisionBy{Resolver: contract.ByClient, ClientType: r.Caller.ClientType, TokenID: r.Caller.TokenID},
 	}
 	if r.Caller.Scope == "" {
-		own.By = contract.DecisionBy{Resolver: contract.ByHost}
+		opts.By = contract.DecisionBy{Resolver: contract.ByHost}
 	}
 	if o := s.mediator.Policy().OnAsk; o == policy.OnAskPrompt {
-		own.OnAsk = policy.OnAskWait // there is no terminal here, but people elsewhere
+		opts.OnAsk = policy.OnAskWait // there is no terminal here, but people elsewhere
 	}
-	return daemon.Prepared{Host: *hc, Session: own, Close: set.close}, nil
+	return daemon.Prepared{Host: *hc, Session: opts, Close: set.close}, nil
 }
 
 // agents lists what this host can run, for those who choose.

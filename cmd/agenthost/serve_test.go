@@ -183,7 +183,8 @@ func TestAnswers(t *testing.T) {
 	}{
 		{[]string{"colour=blue"}, `{"colour":"blue"}`},
 		{[]string{"size=a", "colour=x=y"}, `{"colour":"x=y","size":["a"]}`},
-		{[]string{"colour=a", "colour=b"}, `{"colour":["a","b"]}`},
+		{[]string{"size=a", "size=b"}, `{"size":["a","b"]}`},
+		{[]string{"colour=a", "colour=b"}, ""}, // as who names the call without --call would
 		{nil, `{}`},
 		{[]string{"blue"}, ""},
 		{[]string{"other=1"}, ""},

@@ -167,7 +167,7 @@ func newMode(st *streams) *cobra.Command {
 				}
 				return err
 			}
-			if err := oneOf("mode", args[1], "default", "acceptEdits", "plan", "bypassPermissions"); err != nil {
+			if err := oneOf("mode", "mode", args[1], "default", "acceptEdits", "plan", "bypassPermissions"); err != nil {
 				return err
 			}
 			_, err := c.Configure(ctx, wire.ConfigureParams{Session: args[0], PermissionMode: contract.PermissionMode(args[1])})
@@ -222,7 +222,7 @@ func newRewind(st *streams) *cobra.Command {
 		"  agenthost rewind last k3x9… --what both", cobra.ExactArgs(2),
 		func(ctx context.Context, c *link, args []string) error {
 			if what != "" {
-				if err := oneOf("--what", what, "conversation", "files", "both"); err != nil {
+				if err := oneOf("rewind", "--what", what, "conversation", "files", "both"); err != nil {
 					return err
 				}
 			}

@@ -205,7 +205,7 @@ func newAnswer(*streams) *cobra.Command {
 }
 
 // answersOf makes answers of FIELD=VALUE; a question with one field takes a VALUE
-// alone. A field named twice, or one that takes several, gets a list.
+// alone. One that takes several gets a list.
 func answersOf(a wire.Ask, words []string) (jsontext.Value, error) {
 	req, err := requestOf(a)
 	if err != nil {
@@ -231,12 +231,15 @@ func answersOf(a wire.Ask, words []string) (jsontext.Value, error) {
 	_ = e.WriteToken(jsontext.BeginObject) // a buffer takes all
 	for _, f := range fields {
 		values := given[f.ID]
-		if len(values) == 0 {
+		switch {
+		case len(values) == 0:
 			continue
+		case len(values) > 1 && !f.Multiple:
+			return nil, usage("give one; --call CALL says which question is meant", "%s takes one answer, got %d: %q", f.ID, len(values), values)
 		}
 		_ = e.WriteToken(jsontext.String(f.ID))
 		var v any = values[0]
-		if len(values) > 1 || f.Multiple {
+		if f.Multiple {
 			v = values
 		}
 		if err := json.MarshalEncode(e, v); err != nil {

@@ -36,11 +36,17 @@ func loadConfig(cmd *cobra.Command) (configuration, error) {
 }
 
 func loadConfigFile(file string) (configuration, error) {
-	cfg, err := config.Load(config.LoadOptions{File: file, Environ: environ()})
+	cfg, err := config.Load(config.LoadOptions{File: file, Environ: environ(), KnownEnv: hostsOwn()})
 	if err != nil {
 		return configuration{}, usage("agenthost config schema lists every key", "%v", err)
 	}
 	return cfg, nil
+}
+
+// hostsOwn are the variables of the processes that a host starts, which are no settings:
+// a shell under agenthost has agenthost, too.
+func hostsOwn() []string {
+	return []string{"AGENTHOST_CHILD", "AGENTHOST_SHIM", "AGENTHOST_GEMINI_CHATS"}
 }
 
 // warnings are what a person should know of the config.
@@ -185,7 +191,7 @@ func settings(a adapters.Adapter, c config.Agent, cfg configuration) map[string]
 		s["remember"] = cfg.Permissions.Remember
 	}
 	switch a.(type) {
-	case acp.Adapter, gemini.Adapter:
+	case acp.Adapter, gemini.Adapter, claude.Adapter, codex.Adapter:
 		if _, set := s["stall"]; !set {
 			s["stall"] = cfg.Limits.Stall.String()
 		}
@@ -228,9 +234,10 @@ func newLogger(w io.Writer, cfg configuration, secrets *redact.Redactor) *slog.L
 }
 
 // newRedactor knows the secrets of the config, of this process's environment and
-// of the agent's.
-func newRedactor(cfg configuration, agent []adapters.Pair) *redact.Redactor {
+// of the agent's, and more.
+func newRedactor(cfg configuration, agent []adapters.Pair, more ...string) *redact.Redactor {
 	secrets := append(cfg.Secrets(), secretsOf(environ())...)
+	secrets = append(secrets, more...)
 	for _, p := range agent {
 		if redact.SecretName(p.Name) {
 			secrets = append(secrets, p.Value)
