@@ -150,7 +150,7 @@ func checkDiff(t *testing.T, end contract.ToolCallEnd) {
 // started; the session goes on.
 func TestAbortInTool(t *testing.T) {
 	each(t, func(t *testing.T, a real, lab *agentlab.Lab) {
-		s := start(t, lab, a.name, append(a.flags, "--allow", "bash(*)")...)
+		s := start(t, lab, a.name, append(a.flags, "--allow", "bash(*)", "--profile", "strict")...)
 		s.prompt(script("shell touch started; sleep 543 & sleep 543; touch finished", "text Never said."))
 		wait[contract.ToolCallStart](s, nil)
 		waitForFile(t, filepath.Join(lab.Dir, "started"))
@@ -160,6 +160,7 @@ func TestAbortInTool(t *testing.T) {
 			t.Errorf("turn-end = %+v, want cancelled", end)
 		}
 		t.Logf("the turn ended %v after the abort", time.Since(begin).Round(time.Millisecond))
+		deadline(t, "what the tool started is gone", func() bool { return !runs(t, lab, "543") })
 		s.prompt(script("text Still here."))
 		wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "Still here.") })
 		s.turnEnd()
@@ -172,6 +173,16 @@ func TestAbortInTool(t *testing.T) {
 			t.Error("the aborted tool went on")
 		}
 	})
+}
+
+// runs reports whether a process of the lab has an argument.
+func runs(t *testing.T, lab *agentlab.Lab, arg string) bool {
+	t.Helper()
+	all, err := lab.Leftovers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(all, func(p agentlab.Process) bool { return slices.Contains(p.Args, arg) })
 }
 
 // An abort while an ask is open settles the ask.
@@ -201,6 +212,7 @@ func TestAbortWhileAsking(t *testing.T) {
 // Errors of the model's service are failed turns with a code, and the next
 // prompt works. A service that comes back in time is no error.
 func TestModelErrors(t *testing.T) {
+	t.Parallel() // it mostly waits
 	each(t, func(t *testing.T, a real, lab *agentlab.Lab) {
 		s := start(t, lab, a.name, a.flags...)
 		s.prompt(script("error once 503 overloaded", "text It came back."))
@@ -334,7 +346,8 @@ func TestAttachments(t *testing.T) {
 	})
 }
 
-// The configuration can be changed while a session runs; the agent confirms it.
+// The configuration can be changed while a session runs; the agent confirms it, and
+// acts like that.
 func TestSwitchMode(t *testing.T) {
 	each(t, func(t *testing.T, a real, lab *agentlab.Lab) {
 		s := start(t, lab, a.name, a.flags...)
@@ -345,16 +358,27 @@ func TestSwitchMode(t *testing.T) {
 		if change.PermissionMode != a.mode {
 			t.Errorf("changed to %+v", change)
 		}
-		s.prompt(script("text Two."))
-		wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "Two.") })
-		s.turnEnd()
-		s.finish(0)
+		s.prompt(script("write made.txt hello", "text Two."))
+		if !a.endsOnReject {
+			wait(s, func(ev contract.Text) bool { return strings.Contains(ev.Text, "Two.") })
+		}
+		if end := s.turnEnd(); end.Status != contract.TurnCompleted {
+			t.Errorf("turn-end = %+v", end)
+		}
+		edits := a.mode == contract.ModeAcceptEdits
+		if _, err := os.Stat(filepath.Join(lab.Dir, "made.txt")); (err == nil) != edits {
+			t.Errorf("in mode %s a file was made: %v, want %v", a.mode, err == nil, edits)
+		}
+		if n := len(events[contract.PermissionRequest](s.finish(0))); edits && n > 0 {
+			t.Errorf("%d asks in mode %s, want none: the agent was to change, too", n, a.mode)
+		}
 	})
 }
 
 // A session is gone on with in a new process: the model sees the history, the
 // stream does not have it twice.
 func TestResume(t *testing.T) {
+	t.Parallel() // it mostly waits
 	each(t, func(t *testing.T, a real, lab *agentlab.Lab) {
 		s := start(t, lab, a.name, append(a.flags, "--title", "first run")...)
 		s.prompt(script("text The password is swordfish."))
@@ -395,6 +419,7 @@ func TestResume(t *testing.T) {
 
 // kill -9 of the agent and of agenthost: one end for each turn, nothing left.
 func TestKilled(t *testing.T) {
+	t.Parallel() // it mostly waits
 	each(t, func(t *testing.T, a real, lab *agentlab.Lab) {
 		s := start(t, lab, a.name, append(a.flags, "--allow", "bash(*)")...)
 		s.prompt(script("shell touch started; sleep 654", "text Never said."))

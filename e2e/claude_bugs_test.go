@@ -221,3 +221,23 @@ func TestClaudeNested(t *testing.T) {
 	s.stop()
 	noneLeft(t, lab)
 }
+
+// heard is which of some words the agent's messages hold, in their order: the last
+// word of each in quotes.
+func heard(t *testing.T, record string, words ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for line := range bytes.Lines(data) {
+		for _, w := range words {
+			if bytes.Contains(line, []byte(`"d":"out"`)) && bytes.Contains(line, []byte(w)) {
+				parts := strings.Split(w, `"`)
+				list = append(list, parts[len(parts)-2])
+			}
+		}
+	}
+	return strings.Join(list, " ")
+}

@@ -58,6 +58,7 @@ func TestClaudeRewind(t *testing.T) {
 	s.send(contract.AgentConfigurationChanged{ThinkingLevel: "high"})
 	two := s.envelope(contract.RoleUser, "It says two.")
 
+	claudeOperations(s)
 	// A look changes nothing.
 	look := s.op("rewind", fmt.Sprintf(`{"to":%q,"what":"both","dryRun":true}`, two))
 	if v := field(t, look, "files", "canRewind"); v != "true" {
@@ -137,6 +138,27 @@ func TestClaudeRewind(t *testing.T) {
 	run.says("In the next run.")
 	knows(t, lab, map[string]bool{"After that.": true, "The parent goes on.": false})
 	run.finished(0)
+}
+
+// claudeOperations asks the CLI whatever it can be asked about a session.
+func claudeOperations(s *session) {
+	s.t.Helper()
+	s.op("rename", `{"title":"About two"}`)
+	for name, want := range map[string]string{
+		"context": "", "models": "sonnet", "usage": "", "cost": "", "settings": "", "permissions": "", "hooks": "", "version": "2.", "mcp": "",
+		"files": "suggestions", "background": "",
+	} {
+		params := `{}`
+		if name == "files" {
+			params = `{"query":"made"}`
+		}
+		if got, err := s.tryOp(name, params); err != nil || !strings.Contains(string(got), want) {
+			s.t.Errorf("%s = %.300s, %v; want %q in it", name, got, err, want)
+		}
+	}
+	if _, err := s.tryOp("stash", `{}`); err == nil {
+		s.t.Error("there is no stash, and no error")
+	}
 }
 
 // field is a member of a result.

@@ -69,6 +69,9 @@ func TestClaudeTools(t *testing.T) {
 	s.send(contract.PermissionResponse{Call: ask.Call, Decision: contract.RejectOnce, Message: "use the other file"})
 	s.says("All done.")
 	envs := s.finished(0)
+	if thought := events[contract.Text](envs)[1]; !thought.Thinking || thought.Text != "I think first." {
+		t.Errorf("the first word of the agent is %+v, want its thought", thought)
+	}
 	for name, want := range map[string]bool{"one.txt": false, "other.txt": true, "two.txt": false} {
 		if _, err := os.Stat(filepath.Join(lab.Dir, name)); (err == nil) != want {
 			t.Errorf("%s: exists %v, want %v", name, err == nil, want)
@@ -194,10 +197,23 @@ func TestClaudeSubagents(t *testing.T) {
 
 	names := map[string]string{}
 	parents := map[string]string{}
+	spawned := map[string]string{}
 	for _, e := range envs {
-		if ev, ok := e.Event.(contract.SubagentStart); ok {
+		switch ev := e.Event.(type) {
+		case contract.ToolCallStart:
+			if ev.Name == "task" {
+				spawned[ev.Call] = ev.Title
+			}
+		case contract.SubagentStart:
 			names[ev.AgentID] = ev.Title
 			parents[ev.Title] = e.Subagent
+			if spawned[ev.Call] != "Sub-agent: "+ev.Title {
+				t.Errorf("sub-agent %q is of the call %q", ev.Title, spawned[ev.Call])
+			}
+		case contract.SubagentStop:
+			if names[ev.AgentID] == "" {
+				t.Errorf("%q stops and never began", ev.AgentID)
+			}
 		}
 	}
 	if names[env.Subagent] != "inner" || names[parents["inner"]] != "outer" || parents["outer"] != "" || parents["other"] != "" {
@@ -247,7 +263,8 @@ func TestClaudeBackground(t *testing.T) {
 
 // A message to the running turn is taken up between two tool rounds.
 func TestClaudeSteer(t *testing.T) {
-	s, lab := claudeCode(t, "--allow", "bash(*)")
+	record := filepath.Join(t.TempDir(), "record.jsonl")
+	s, lab := claudeCode(t, "--allow", "bash(*)", "--record", record)
 	s.prompt(script("shell touch started; while [ ! -e go ]; do sleep 0.1; done", "text It is over."))
 	waitForFile(t, filepath.Join(lab.Dir, "started"))
 	s.send(contract.Text{Text: "mind the steer", Steer: true})
@@ -263,6 +280,10 @@ func TestClaudeSteer(t *testing.T) {
 	if !modelHeard(lab, "mind the steer") {
 		t.Error("the model did not hear the steer")
 	}
+	// The proof that it was picked up in that turn is the CLI's own word.
+	if got := heard(t, record, `"state":"started"`, `"type":"result"`); got != "started started result" {
+		t.Errorf("the CLI said %q, want that it took both messages up before the result", got)
+	}
 }
 
 // An abort keeps the text that was said, kills background work, and the next
@@ -276,14 +297,35 @@ func TestClaudeAbort(t *testing.T) {
 		t.Errorf("turn-end = %+v %v, want cancelled without an error", end, end.Error)
 	}
 	s.prompt("SCRIPT: " + agentScript("bg", true, "shell touch bg-started; sleep 567") + " ;; hang ++ text never")
-	waitForFile(t, filepath.Join(lab.Dir, "bg-started"))
+	deadline(t, "the background work runs", func() bool { return s.runs("sleep", "567") })
 	s.send(contract.Abort{})
 	if end := s.turnEnd(); end.Status != contract.TurnCancelled {
 		t.Errorf("turn-end = %+v, want cancelled", end)
 	}
+	s.gone("sleep", "567")
 	s.prompt(script("text Still here."))
 	s.says("Still here.")
+	// One that nobody aborts does not keep the session from its end.
+	s.prompt(script(`tool Bash {"command":"touch shell-started; sleep 568","run_in_background":true}`, "text It runs on."))
+	s.says("It runs on.")
+	deadline(t, "the shell runs", func() bool { return s.runs("sleep", "568") })
 	s.finished(0)
+}
+
+// gone waits until a process of the lab is gone, while the session lives.
+func (s *session) gone(argv ...string) {
+	s.t.Helper()
+	deadline(s.t, strings.Join(argv, " ")+" is gone", func() bool { return !s.runs(argv...) })
+}
+
+// runs reports whether a process of the lab runs.
+func (s *session) runs(argv ...string) bool {
+	s.t.Helper()
+	all, err := s.lab.Leftovers()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return slices.ContainsFunc(all, func(p agentlab.Process) bool { return slices.Equal(p.Args, argv) })
 }
 
 // deadline waits until a condition holds.
@@ -422,10 +464,36 @@ func TestClaudePermission(t *testing.T) {
 	})
 	s.says("Planning.")
 	s.finished(0)
-	for _, name := range []string{outside, filepath.Join(lab.Dir, "never.txt")} {
+	for _, name := range []string{outside, filepath.Join(lab.Dir, "never.txt"), filepath.Join(lab.Dir, ".claude", "settings.local.json")} {
 		if _, err := os.Stat(name); err == nil {
 			t.Errorf("%s was made", filepath.Base(name))
 		}
+	}
+}
+
+// The CLI's own memory, when the user chose it: it gets the rules that it suggested,
+// and asks no more.
+func TestClaudeRemembers(t *testing.T) {
+	t.Parallel()
+	lab := agentlab.New(t)
+	config := filepath.Join(lab.Home, "agenthost.yaml")
+	if err := os.WriteFile(config, []byte("permissions: {remember: agent}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, lab, "claude", "--config", config, "--on-ask", "wait")
+	s.prompt(script("shell touch again.txt", "shell touch again.txt", "text Both."))
+	ask, _ := wait[contract.PermissionRequest](s, nil)
+	if len(ask.Always) == 0 || !strings.HasPrefix(ask.Always[0], "bash(touch") {
+		t.Errorf("always = %q, want what the CLI suggests", ask.Always)
+	}
+	s.decide(ask.Call, contract.AllowAlways)
+	s.says("Both.")
+	if n := len(events[contract.PermissionRequest](s.finished(0))); n != 1 {
+		t.Errorf("%d asks, want 1", n)
+	}
+	rules, err := os.ReadFile(filepath.Join(lab.Dir, ".claude", "settings.local.json"))
+	if err != nil || !strings.Contains(string(rules), "Bash(touch") {
+		t.Errorf("the CLI's rules = %s, %v", rules, err)
 	}
 }
 
@@ -565,7 +633,11 @@ func TestClaudeLongSession(t *testing.T) {
 	const half = 100
 	turn := func(i int) {
 		s.prompt(script(fmt.Sprintf("text answer number %d.", i)))
-		s.says(fmt.Sprintf("answer number %d.", i))
+		end := s.says(fmt.Sprintf("answer number %d.", i))
+		// Each turn is one request of 100 tokens in and 10 out, whatever was before.
+		if u := end.Usage; u == nil || u.InputTokens != 100 || u.OutputTokens != 10 || u.Cost == nil || *u.Cost <= 0 || *u.Cost > 0.01 {
+			t.Errorf("turn %d used %+v", i, u)
+		}
 	}
 	for i := range half {
 		turn(i)
@@ -576,14 +648,31 @@ func TestClaudeLongSession(t *testing.T) {
 		turn(half + i)
 	}
 	envs := s.finished(0)
+	eachOnce(t, envs, 2*half)
+}
+
+// eachOnce wants a stream of turns, each with one prompt and the answer that has its number,
+// and nothing twice.
+func eachOnce(t *testing.T, envs []contract.Envelope, turns int) {
+	t.Helper()
 	answers := said(envs)
-	for i := range 2 * half {
+	for i := range turns {
 		if n := strings.Count(answers, fmt.Sprintf("answer number %d.", i)); n != 1 {
 			t.Errorf("answer %d is there %d times", i, n)
 		}
 	}
-	if starts, ends := len(events[contract.TurnStart](envs)), len(events[contract.TurnEnd](envs)); starts != 2*half || ends != 2*half {
-		t.Errorf("%d turn-starts and %d turn-ends, want %d of each", starts, ends, 2*half)
+	prompts, ids := 0, map[string]bool{}
+	for _, e := range envs {
+		ids[e.ID] = true
+		if _, ok := e.Event.(contract.Text); ok && e.Role == contract.RoleUser {
+			prompts++
+		}
+	}
+	if starts, ends := len(events[contract.TurnStart](envs)), len(events[contract.TurnEnd](envs)); starts != turns || ends != turns || prompts != turns {
+		t.Errorf("%d prompts, %d turn-starts and %d turn-ends, want %d of each", prompts, starts, ends, turns)
+	}
+	if len(ids) != len(envs) {
+		t.Errorf("%d envelopes have %d ids", len(envs), len(ids))
 	}
 }
 
@@ -608,14 +697,22 @@ func killCLI(t *testing.T, lab *agentlab.Lab) {
 	}
 }
 
-// The CLI is killed at ten points: each turn that began has one end, nothing of
-// the session is left, and the next prompt goes on.
+// The CLI is killed at ten points of a turn, and at three that are in none: each turn
+// that began has one end, nothing of the session is left, and the next prompt goes on.
 func TestClaudeKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten starts of the CLI")
 	}
 	started := func(s *session) { waitForFile(s.t, filepath.Join(s.lab.Dir, "started")) }
 	asked := func(s *session) { wait[contract.PermissionRequest](s, nil) }
+	steered := func(s *session) {
+		started(s)
+		s.send(contract.Text{Text: "mind the steer", Steer: true})
+		s.next("steer", func(e contract.Envelope) bool { ev, ok := e.Event.(contract.Text); return ok && ev.Steer })
+	}
+	retried := func(s *session) {
+		wait(s, func(ev contract.Service) bool { return ev.Kind == contract.ServiceRetry })
+	}
 	model := func(n int) func(*session) {
 		return func(s *session) {
 			deadline(s.t, "the model is asked", func() bool { return len(s.lab.Model.Played()) >= n })
@@ -632,13 +729,17 @@ func TestClaudeKilled(t *testing.T) {
 		{"in a thought", "think Half a thou ++ hang", model(1), false},
 		{"in a text", "text Half an ans ++ hang", model(1), false},
 		{"in a tool", "shell touch started; sleep 765", started, false},
+		{"in one of two tools", "shell touch one ++ shell touch started; sleep 765", started, false},
+		{"with a message for the turn", "shell touch started; sleep 765", steered, false},
 		{"in an ask", "write asked.txt x", asked, false},
+		{"in a retry", "error 529 overloaded", retried, false},
 		{"after a tool", "shell touch started ;; hang", model(2), false},
 		{"in a sub-agent", agentScript("sub", false, "shell touch started; sleep 765"), started, false},
 		{"in background work", agentScript("bg", true, "shell touch started; sleep 765") + " ;; text over", func(s *session) { s.says("over"); started(s) }, true},
 		{"after a turn", "text over", func(s *session) { s.says("over") }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s, lab := claudeCode(t, "--allow", "bash(*)")
 			want := 1
 			if c.script == "" {
@@ -661,6 +762,8 @@ func TestClaudeKilled(t *testing.T) {
 					t.Errorf("turn-end = %+v %+v, want failed by agent-exited", end, end.Error)
 				}
 			}
+			// The CLI's tools are in sessions of their own, which its death leaves alone.
+			s.gone("sleep", "765")
 			if c.script != "" {
 				s.goesOn()
 				want++
@@ -675,8 +778,33 @@ func TestClaudeKilled(t *testing.T) {
 			if starts != ends || starts < want {
 				t.Errorf("%d turn-starts and %d turn-ends, want at least %d of each:\n%s", starts, ends, want, render(s.envs))
 			}
+			if steers, told := s.steers(), s.unreached(); steers != told {
+				t.Errorf("%d messages for the turn that died, and told of %d:\n%s", steers, told, render(s.envs))
+			}
 		})
 	}
+}
+
+// steers counts the messages for a running turn.
+func (s *session) steers() int {
+	n := 0
+	for _, ev := range events[contract.Text](s.envs) {
+		if ev.Steer {
+			n++
+		}
+	}
+	return n
+}
+
+// unreached counts what was told of messages that no turn took up.
+func (s *session) unreached() int {
+	n := 0
+	for _, ev := range events[contract.Service](s.envs) {
+		if strings.Contains(ev.Text, "did not reach the agent") {
+			n++
+		}
+	}
+	return n
 }
 
 // goesOn prompts until a turn completes. A prompt that was on its way to the dead

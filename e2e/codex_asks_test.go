@@ -96,7 +96,8 @@ func TestCodexAsks(t *testing.T) {
 }
 
 // The MCP servers of a session reach Codex over the protocol, in no configuration and
-// on no command line; one that does not start is told.
+// on no command line; one that does not start is told. In the same session: a sentence
+// that a message meets, and what can be asked about a thread.
 func TestCodexServers(t *testing.T) {
 	t.Parallel()
 	lab := agentlab.New(t)
@@ -115,6 +116,8 @@ func TestCodexServers(t *testing.T) {
 	if string(look.end.Result.Output) != `"I see"` {
 		t.Errorf("output = %s", look.end.Result.Output)
 	}
+	codexSentence(s)
+	codexOperations(s)
 	all, err := lab.Leftovers()
 	if err != nil {
 		t.Fatal(err)
@@ -126,6 +129,54 @@ func TestCodexServers(t *testing.T) {
 	}
 	s.stop()
 	noneLeft(t, lab)
+}
+
+// codexSentence: a text comes live, and a message for the turn waits for its end.
+func codexSentence(s *session) {
+	t := s.t
+	t.Helper()
+	sentence := strings.Repeat("It goes on. ", 20) + "It ends."
+	s.prompt(script("slow 30 ++ text "+sentence, "text Heard."))
+	live := func() string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.live.String()
+	}
+	deadline(t, "the sentence begins", func() bool { return strings.Contains(live(), "It goes on. It goes on.") })
+	if strings.Contains(live(), "It ends.") {
+		t.Error("the sentence came at once")
+	}
+	s.send(contract.Text{Text: "and one more thing", Steer: true})
+	whole, _ := wait[contract.Text](s, nil)
+	if whole.Text != sentence || !strings.Contains(live(), sentence) {
+		t.Errorf("said %q, live %q; want the whole sentence", whole.Text, live())
+	}
+	s.says("Heard.")
+	if !modelHeard(s.lab, "and one more thing") {
+		t.Error("the model did not hear the message")
+	}
+}
+
+// codexOperations asks Codex whatever it can be asked about a thread.
+func codexOperations(s *session) {
+	t := s.t
+	t.Helper()
+	thread := s.codexOpened()
+	s.op("rename", `{"name":"About tea"}`)
+	if list := string(s.op("list", `{}`)); !strings.Contains(list, thread) || !strings.Contains(list, "About tea") {
+		t.Errorf("list = %.400s, want the thread by its new name", list)
+	}
+	if turns := string(s.op("turns", `{}`)); !strings.Contains(turns, `"completed"`) {
+		t.Errorf("turns = %.400s", turns)
+	}
+	for _, name := range []string{"read", "items", "goal", "queue", "terminals", "models", "mcp", "skills", "hooks", "collaboration-modes"} {
+		if got := s.op(name, `{}`); len(got) < 2 {
+			t.Errorf("%s = %s", name, got)
+		}
+	}
+	if _, err := s.tryOp("stash", `{}`); err == nil {
+		t.Error("there is no stash, and no error")
+	}
 }
 
 // codexPermissions wants more permissions twice: granted as asked for, and not.

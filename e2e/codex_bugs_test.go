@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"encoding/json/jsontext"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +34,9 @@ func TestCodexBugs(t *testing.T) {
 		}},
 		{"B044-stall.txt", func(s *session) {
 			s.prompt("hi")
-			s.next("turn-start", func(e contract.Envelope) bool { _, ok := e.Event.(contract.TurnStart); return ok })
+			wait(s, func(ev contract.Service) bool {
+				return ev.Kind == contract.ServiceNotice && strings.Contains(ev.Text, "No word from Codex for 1s")
+			})
 			s.send(contract.Abort{})
 			if end := s.turnEnd(); end.Status != contract.TurnCancelled {
 				s.t.Errorf("turn-end = %+v", end)
@@ -55,7 +59,11 @@ func TestCodexBugs(t *testing.T) {
 	} {
 		t.Run(strings.TrimSuffix(c.script, ".txt"), func(t *testing.T) {
 			t.Parallel()
-			c.drive(fake(t, "codex", c.script, "--on-ask", "wait"))
+			silence := filepath.Join(t.TempDir(), "silence.yaml")
+			if err := os.WriteFile(silence, []byte("limits: {stall: 1s}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c.drive(fake(t, "codex", c.script, "--on-ask", "wait", "--config", silence))
 		})
 	}
 }

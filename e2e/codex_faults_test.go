@@ -154,7 +154,9 @@ func TestCodexLongSession(t *testing.T) {
 	turns := func(s *session, from int) {
 		for i := range half {
 			s.prompt(script(fmt.Sprintf("text answer number %d.", from+i)))
-			s.says(fmt.Sprintf("answer number %d.", from+i))
+			if u := s.says(fmt.Sprintf("answer number %d.", from+i)).Usage; u == nil || u.InputTokens != 100 || u.OutputTokens != 10 {
+				t.Errorf("turn %d used %+v, want its one request alone", from+i, u)
+			}
 		}
 	}
 	s := start(t, lab, "codex", codexFlags("--mode", "acceptEdits")...)
@@ -163,21 +165,7 @@ func TestCodexLongSession(t *testing.T) {
 	s = start(t, lab, "codex", codexFlags("--mode", "acceptEdits", "--resume", "last", "--from", "0")...)
 	turns(s, half)
 	envs := s.finished(0)
-	answers := said(envs)
-	for i := range 2 * half {
-		if n := strings.Count(answers, fmt.Sprintf("answer number %d.", i)); n != 1 {
-			t.Errorf("answer %d is there %d times", i, n)
-		}
-	}
-	var prompts int
-	for _, e := range envs {
-		if _, ok := e.Event.(contract.Text); ok && e.Role == contract.RoleUser {
-			prompts++
-		}
-	}
-	if starts, ends := len(events[contract.TurnStart](envs)), len(events[contract.TurnEnd](envs)); starts != 2*half || ends != 2*half || prompts != 2*half {
-		t.Errorf("%d prompts, %d turn-starts and %d turn-ends, want %d of each", prompts, starts, ends, 2*half)
-	}
+	eachOnce(t, envs, 2*half)
 	if after, err := os.ReadFile(config); err != nil || string(after) != before {
 		t.Errorf("the user's configuration was changed: %v\n%s", err, after)
 	}
@@ -222,8 +210,8 @@ func killCodex(t *testing.T, lab *agentlab.Lab) {
 	}
 }
 
-// Codex is killed at ten points: each turn that began has one end, nothing of the
-// session is left, and the next prompt goes on.
+// Codex is killed at ten points of a turn, and at two that are in none: each turn that
+// began has one end, nothing of the session is left, and the next prompt goes on.
 func TestCodexKilledAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten starts of the CLI")
@@ -233,6 +221,14 @@ func TestCodexKilledAnywhere(t *testing.T) {
 		return func(s *session) {
 			deadline(s.t, "the model is asked", func() bool { return len(s.lab.Model.Played()) >= n })
 		}
+	}
+	steered := func(s *session) {
+		started(s)
+		s.send(contract.Text{Text: "mind the steer", Steer: true})
+		s.next("steer", func(e contract.Envelope) bool { ev, ok := e.Event.(contract.Text); return ok && ev.Steer })
+	}
+	retried := func(s *session) {
+		wait(s, func(ev contract.Service) bool { return ev.Kind == contract.ServiceRetry })
 	}
 	const sleeper = "shell touch started; sleep 765"
 	for _, c := range []struct {
@@ -247,6 +243,8 @@ func TestCodexKilledAnywhere(t *testing.T) {
 		{"in a text", "gpt-6.2-sol", "text Half an ans ++ hang", model(1), false},
 		{"in a tool", "gpt-5.5", sleeper, started, false},
 		{"in code mode", "gpt-6.2-sol", sleeper, started, false},
+		{"with a message for the turn", "gpt-5.5", sleeper, steered, false},
+		{"in a retry", "gpt-5.5", "drop ++ hang", retried, false},
 		{"in an ask", "gpt-5.5", "write asked.txt x", func(s *session) { wait[contract.PermissionRequest](s, nil) }, false},
 		{"after a tool", "gpt-5.5", "shell touch started ;; hang", model(2), false},
 		{
@@ -276,6 +274,7 @@ func TestCodexKilledAnywhere(t *testing.T) {
 					t.Errorf("turn-end = %+v %+v, want failed by agent-exited", end, end.Error)
 				}
 			}
+			s.gone("sleep", "765")
 			if c.script != "" {
 				s.goesOn()
 				want++
@@ -289,6 +288,9 @@ func TestCodexKilledAnywhere(t *testing.T) {
 			starts, ends := len(events[contract.TurnStart](s.envs)), len(events[contract.TurnEnd](s.envs))
 			if starts != ends || starts < want {
 				t.Errorf("%d turn-starts and %d turn-ends, want at least %d of each:\n%s", starts, ends, want, render(s.envs))
+			}
+			if steers, told := s.steers(), s.unreached(); steers != told {
+				t.Errorf("%d messages for the turn that died, and told of %d:\n%s", steers, told, render(s.envs))
 			}
 		})
 	}

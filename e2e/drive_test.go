@@ -54,6 +54,7 @@ type session struct {
 	cmd   *exec.Cmd
 	stdin *os.File
 	errs  *lockedBuffer
+	plain bool          // started with --profile strict
 	done  chan struct{} // closed when the process has been waited for
 
 	mu    sync.Mutex
@@ -94,7 +95,7 @@ func environ(lab *agentlab.Lab) []string {
 func start(t testing.TB, lab *agentlab.Lab, agent string, flags ...string) *session {
 	t.Helper()
 	args := []string{"run", agent, "--input", "envelopes", "--output", "envelopes", "--pass-env", "AGENTLAB_*", "--cwd", lab.Dir}
-	s := &session{t: t, lab: lab, errs: &lockedBuffer{}, done: make(chan struct{})}
+	s := &session{t: t, lab: lab, errs: &lockedBuffer{}, done: make(chan struct{}), plain: slices.Contains(flags, "strict")}
 	s.grown = sync.NewCond(&s.mu)
 	s.cmd = exec.Command(binary(t), append(args, flags...)...)
 	s.cmd.Env, s.cmd.Dir, s.cmd.Stderr = environ(lab), lab.Dir, s.errs
@@ -247,7 +248,11 @@ func (s *session) finish(code int) []contract.Envelope {
 	return slices.Clone(s.envs)
 }
 
+// strict is the stream in the strict profile: as agenthost printed it, if it did.
 func (s *session) strict() [][]byte {
+	if s.plain {
+		return s.lines
+	}
 	var lines [][]byte
 	for _, e := range s.envs {
 		if strict, ok := contract.Strict(e); ok {

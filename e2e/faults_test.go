@@ -160,6 +160,32 @@ func TestAgentFaults(t *testing.T) {
 	}
 }
 
+// B065: what is said flat out comes in its order, and nothing of it is lost or kept in
+// memory: 200 pieces in one write, those of another session between them, and 100,000.
+func TestFlatOut(t *testing.T) {
+	s := fake(t, "acp", "B065-order200.txt")
+	for _, n := range []int{200, 100_000} {
+		from := s.seen
+		s.prompt("go")
+		s.turnEnd()
+		var want strings.Builder
+		for i := range n {
+			fmt.Fprintf(&want, "%06d,", i)
+		}
+		s.mu.Lock()
+		got := strings.ReplaceAll(said(s.envs[from:]), "\n", "")
+		s.mu.Unlock()
+		if got != want.String() {
+			t.Errorf("%d pieces came as %d bytes, %.200q, want %d in their order", n, len(got), got, want.Len())
+		}
+	}
+	// 21 MiB were measured; all the updates are 20.
+	if peak := memory(s.cmd.Process.Pid, "status", "VmHWM:"); peak > 64<<10 {
+		t.Errorf("agenthost and its shim had %d MiB, want no more for many updates than for few", peak>>10)
+	}
+	s.finish(0)
+}
+
 // An agent that does not start says why, at once.
 func TestAgentDoesNotStart(t *testing.T) {
 	begin := time.Now()

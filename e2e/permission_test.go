@@ -62,17 +62,7 @@ func askers() []asker {
 		{
 			agent: "codex", flags: codexFlags("--model", "gpt-5.5"), pair: twoCommands, question: codexQuestion,
 			noMessage: "Codex's answer to an approval has no room for one", noEdits: "Codex's answer to an approval has no room for them",
-			prepare: func(t *testing.T, lab *agentlab.Lab) {
-				path := filepath.Join(lab.Home, ".codex", "config.toml")
-				data, err := os.ReadFile(path)
-				if err != nil || strings.Count(string(data), "[features]\n") != 1 {
-					t.Fatalf("want a table of features in %s: %v", data, err)
-				}
-				text := strings.Replace(string(data), "[features]\n", "[features]\ndefault_mode_request_user_input = true\n", 1)
-				if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			},
+			prepare: codexMayAsk,
 			process: func(args []string) bool { return slices.Contains(args, "app-server") },
 		},
 		{
@@ -94,6 +84,20 @@ func askers() []asker {
 				return slices.ContainsFunc(args, func(s string) bool { return strings.Contains(s, "claude-agent-acp") })
 			},
 		},
+	}
+}
+
+// codexMayAsk gives Codex its tool for questions also outside of plan mode.
+func codexMayAsk(t *testing.T, lab *agentlab.Lab) {
+	t.Helper()
+	path := filepath.Join(lab.Home, ".codex", "config.toml")
+	data, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(data), "[features]\n") != 1 {
+		t.Fatalf("want a table of features in %s: %v", data, err)
+	}
+	text := strings.Replace(string(data), "[features]\n", "[features]\ndefault_mode_request_user_input = true\n", 1)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 //
 //	< TEXT      write a line          << TEXT     write without the line end
 //	<x HEX      write bytes           <rep N TEXT write TEXT N times
+//	<all N TEXT write TEXT as N lines in one write, {n} counted from 0, ⏎ a line end
 //	2 TEXT      write on stderr       ~ MS        wait
 //	? PATH=JSON … [as NAME] [within MS]           wait for a line of the host that matches
 //	! exit N | kill9 | closeout | hold (until stdin ends) | forever
@@ -142,6 +143,15 @@ func (p *player) step(l string) {
 		n, text, _ := strings.Cut(arg, " ")
 		count, _ := strconv.Atoi(n)
 		p.out.WriteString(strings.Repeat(text, count))
+	case "<all":
+		n, text, _ := strings.Cut(arg, " ")
+		count, _ := strconv.Atoi(n)
+		text = strings.ReplaceAll(p.fill(text), "⏎", "\n") + "\n"
+		var b strings.Builder
+		for i := range count {
+			b.WriteString(strings.ReplaceAll(text, "{n}", fmt.Sprintf("%06d", i)))
+		}
+		p.out.WriteString(b.String())
 	case "2":
 		fmt.Fprintln(os.Stderr, arg)
 	case "~":

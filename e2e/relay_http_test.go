@@ -106,17 +106,10 @@ func (w *world) overHTTP(s *session, id, agent string) {
 		w.completed(s)
 		w.backOverHTTP(s, id)
 	}
-	if agent == "claude" {
-		w.say(id, `tool AskUserQuestion {"questions":[{"question":"Which shape?","header":"Shape","multiSelect":false,"options":[{"label":"Round","description":"soft"},{"label":"Square","description":"hard"}]}]}`, "text answered")
-		q := ask(s)
-		if q.Question == nil || len(q.Question.Questions) != 1 {
-			w.t.Fatalf("the question is %+v", q)
-		}
-		w.do("POST", "/"+id+"/permissions/"+q.Call, object{"decision": "allow-once", "answers": object{q.Question.Questions[0].ID: "Square"}}, nil)
-		w.completed(s)
-		if !modelHeard(w.lab, "Square") {
-			w.t.Error("the answer given over HTTP did not reach the model")
-		}
+	if agent != "gemini" { // which asks nothing over its protocol
+		w.question(s, id, agent, "Red", func(q contract.PermissionRequest) {
+			w.do("POST", "/"+id+"/permissions/"+q.Call, object{"decision": "allow-once", "answers": object{q.Question.Questions[0].ID: "Red"}}, nil)
+		})
 	}
 }
 

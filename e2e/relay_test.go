@@ -244,7 +244,11 @@ func TestRelay(t *testing.T) {
 	for _, agent := range []string{"claude", "codex", "gemini"} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel() // it is waiting for agents most of the time
-			w := newWorld(t, agentlab.New(t))
+			lab := agentlab.New(t)
+			if agent == "codex" {
+				codexMayAsk(t, lab)
+			}
+			w := newWorld(t, lab)
 			flags := wire.SpawnParams{Agent: agent, Dir: w.lab.Dir, Title: "from afar"}
 			if agent == "codex" {
 				flags.Model = codexModels()[0]
@@ -256,19 +260,15 @@ func TestRelay(t *testing.T) {
 			w.decisions(s, made.ID)
 			w.abort(s, made.ID)
 			w.switchMode(s, made.ID, agent)
-			switch agent {
-			case "claude":
-				w.steer(s, made.ID)
-				w.question(s, made.ID)
-				w.rewindAndFork(s, made.ID)
-			case "codex":
-				w.steer(s, made.ID)
-				w.rewindAndFork(s, made.ID)
-			case "gemini":
+			if agent == "gemini" {
 				w.refuses(made.ID)
+			} else {
+				w.steer(s, made.ID)
+				w.question(s, made.ID, agent, "Blue", func(q contract.PermissionRequest) { w.remote("answer", made.ID, "Blue", "--call", q.Call) })
+				w.rewindAndFork(s, made.ID)
 			}
 			w.overHTTP(s, made.ID, agent)
-			w.goOn(s, made.ID, agent)
+			w.goOn(s, made.ID)
 			w.same(s, made.ID)
 		})
 	}
@@ -339,6 +339,7 @@ func (w *world) abort(s *session, id string) {
 	if end := s.turnEnd(); end.Status != contract.TurnCancelled {
 		w.t.Errorf("the aborted turn ended as %+v", end)
 	}
+	deadline(w.t, "the aborted command is gone", func() bool { return !runs(w.t, w.lab, "300") })
 }
 
 func (w *world) switchMode(s *session, id, agent string) {
@@ -352,8 +353,8 @@ func (w *world) switchMode(s *session, id, agent string) {
 		w.t.Errorf("agenthost mode says %q", got)
 	}
 	w.remote("mode", id, "default")
-	if _, err := w.try("mode", id, "bypassPermissions", "--relay", w.url, "--token-file", w.token); err == nil {
-		w.t.Error("bypassPermissions from afar was taken")
+	if _, err := w.try("mode", id, "bypassPermissions", "--relay", w.url, "--token-file", w.token); err == nil || !strings.Contains(err.Error(), "bypassPermissions") {
+		w.t.Errorf("bypassPermissions from afar: %v, want it refused by name", err)
 	}
 	model := map[string]string{"claude": "claude-haiku-4-5", "codex": codexModels()[1]}[agent]
 	if model == "" {
@@ -382,11 +383,6 @@ func (w *world) steer(s *session, id string) {
 // refuses: what an agent cannot do is refused at once, with the reason.
 func (w *world) refuses(id string) {
 	w.t.Helper()
-	for _, args := range [][]string{{"rewind", id, "x"}, {"fork", id}} {
-		if out, err := w.try(append(args, "--relay", w.url, "--token-file", w.token)...); err == nil {
-			w.t.Errorf("agenthost %q was taken: %s", args, out)
-		}
-	}
 	got, err := w.c.Session(w.t.Context(), id)
 	if err != nil {
 		w.t.Fatal(err)
@@ -396,19 +392,30 @@ func (w *world) refuses(id string) {
 			w.t.Errorf("nobody is told why the agent has no %s", c)
 		}
 	}
+	for c, args := range map[contracts.Capability][]string{contracts.CapRewind: {"rewind", id, "x"}, contracts.CapFork: {"fork", id}} {
+		out, err := w.try(append(args, "--relay", w.url, "--token-file", w.token)...)
+		if err == nil || !strings.Contains(err.Error(), got.Missing[c]) {
+			w.t.Errorf("agenthost %q: %s, %v, want it refused with the reason %q", args, out, err, got.Missing[c])
+		}
+	}
 }
 
-func (w *world) question(s *session, id string) {
+// question has the agent ask a person, who answers as give does.
+func (w *world) question(s *session, id, agent, answer string, give func(q contract.PermissionRequest)) {
 	w.t.Helper()
-	w.remote("send", id, script(`tool AskUserQuestion {"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]}]}`, "text answered"))
+	line, heard := claudeQuestion, `Which colour?\"=\"`+answer
+	if agent == "codex" {
+		line, heard = codexQuestion, `\"colour\":{\"answers\":[\"`+answer+`\"]}`
+	}
+	w.remote("send", id, script(line, "text answered"))
 	q := ask(s)
 	if q.Question == nil || len(q.Question.Questions) != 1 {
 		w.t.Fatalf("the question is %+v", q)
 	}
-	w.remote("answer", id, q.Call, "Blue")
+	give(q)
 	w.completed(s)
-	if !modelHeard(w.lab, "Blue") {
-		w.t.Error("the answer did not reach the model")
+	if !modelHeard(w.lab, heard) {
+		w.t.Errorf("the answer %s did not reach the model", answer)
 	}
 }
 
@@ -439,20 +446,16 @@ func (w *world) rewindAndFork(s *session, id string) {
 }
 
 // goOn stops the agent, kills the host, and goes on.
-func (w *world) goOn(s *session, id, agent string) {
+func (w *world) goOn(s *session, id string) {
 	w.t.Helper()
-	if agent != "codex" {
-		w.againOverHTTP(s, id)
-	}
-	if agent != "gemini" { // which waits for a minute before it takes a session up again
-		w.remote("stop", id)
-		deadline(w.t, "the session being stopped", func() bool {
-			got, err := w.c.Session(w.t.Context(), id)
-			return err == nil && got.State == wire.StateStopped
-		})
-		w.remote("send", id, script("text here again"))
-		w.completed(s)
-	}
+	w.againOverHTTP(s, id)
+	w.remote("stop", id)
+	deadline(w.t, "the session being stopped", func() bool {
+		got, err := w.c.Session(w.t.Context(), id)
+		return err == nil && got.State == wire.StateStopped
+	})
+	w.remote("send", id, script("text here again"))
+	w.completed(s)
 	// kill -9 in the middle of a turn.
 	w.remote("send", id, script("shell touch w.txt && sleep 300"))
 	w.remote("approve", id, ask(s).Call)

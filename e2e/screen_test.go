@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -189,6 +191,13 @@ func exists(t testing.TB, lab *agentlab.Lab, name string) {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(lab.Dir, name)); err != nil {
 		t.Error(err)
+	}
+}
+
+func missing(t testing.TB, lab *agentlab.Lab, name string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(lab.Dir, name)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s is there, %v", name, err)
 	}
 }
 

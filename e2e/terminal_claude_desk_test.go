@@ -50,6 +50,9 @@ func TestTerminalClaudeAtDesk(t *testing.T) {
 				return !strings.Contains(screen, claudeDialog)
 			})
 		},
+		works:     func() { d.shows("esc to interrupt") },
+		rests:     d.free,
+		steered:   func(text string) { d.shows("❯ " + text) },
 		fits:      func(cols, _ int) { d.shows("\n" + strings.Repeat("─", cols) + "\n") },
 		processes: func() []int { return []int{claudeProcess(t, d.lab())} },
 		quit:      func() { d.types("/exit") },

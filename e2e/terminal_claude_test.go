@@ -135,13 +135,24 @@ func claudeScreenAsks(t *testing.T, c claudeScreen, lab *agentlab.Lab) {
 	s.send(contract.PermissionResponse{Call: s.asked("bash").Call, Decision: contract.RejectOnce, Message: "rather not"})
 	s.says("It did not run.")
 
-	s.prompt(line("shell touch two.txt", "text It ran, too."))
+	// What comes meanwhile is not typed into the dialog, nor as a command of the shell.
+	s.prompt(line("shell touch two.txt", "hold raw ++ read two.txt", "text It ran, too."))
 	ask := c.dialog()
+	s.send(contract.Text{Text: "!touch raw.txt", Steer: true})
+	wait(s, func(ev contract.Service) bool {
+		return strings.Contains(ev.Text, "waits: a permission request is open")
+	})
+	c.shows(claudeDialog)
+	missing(t, lab, "two.txt")
 	c.press("Enter")
 	c.allowedAtScreen(ask)
 	c.answeredTooLate(ask)
+	c.shows("❯ !touch raw.txt")
+	lab.Model.Release("raw")
 	s.says("It ran, too.")
 	exists(t, lab, "two.txt")
+	missing(t, lab, "raw.txt")
+	knows(t, lab, map[string]bool{"!touch raw.txt": true})
 
 	c.types(line("shell touch never.txt", "text Never said."))
 	c.dialog()
@@ -169,6 +180,14 @@ func claudeScreenStops(t *testing.T, c claudeScreen, lab *agentlab.Lab) {
 	c.keys("Escape")
 	wait[contract.Abort](s, nil)
 	c.cancelled("Esc")
+
+	// Before any answer there is no record of it: the prompt is in the input line again.
+	c.types(line("hold back ++ text Never said."))
+	c.shows("esc to interrupt")
+	c.keys("Escape")
+	wait[contract.Abort](s, nil)
+	c.cancelled("Esc before any answer")
+	c.input("\x05\x15")
 
 	s.prompt(line("shell touch never.txt", "text Never said, either."))
 	c.dialog()

@@ -171,7 +171,18 @@ func (l *Lab) Env(agents ...string) []string {
 // Command is the argv of an installed agent: what npm put on the PATH, as a user
 // has it, with args.
 func (l *Lab) Command(agent string, args ...string) []string {
-	return append([]string{filepath.Join(l.nodes, ".bin", agent)}, args...)
+	program := filepath.Join(l.nodes, ".bin", agent)
+	if first := os.Getenv("AGENTLAB_PATH"); first != "" {
+		if other := filepath.Join(first, agent); isThere(other) {
+			program = other
+		}
+	}
+	return append([]string{program}, args...)
+}
+
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // Close kills the processes that are left, stops the model and removes the lab's

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	pathpkg "path"
 	"slices"
 	"time"
 )
@@ -74,13 +75,21 @@ func ListenAndServe(ctx context.Context, addr string, out io.Writer) error {
 
 // describe writes what agents need to be told.
 func describe(out io.Writer, base string) error {
-	text := fmt.Sprintf("scripted model at %s\n\nA prompt says what the model answers:\n  SCRIPT: shell ls ;; text done\n", base)
+	text := fmt.Sprintf("scripted model at %s\n\nA prompt says what the model answers:\n  SCRIPT: shell ls ;; text done\n", base) +
+		"\n# The files below take the place of your own settings and log-ins: use a home for them alone,\n" +
+		"# not below /tmp, and the agents' directory for /path/to/project.\nexport HOME=$(mktemp -d ~/scripted.XXXXXX)\n"
 	for _, s := range Setups(base, "/path/to/project") {
 		text += "\n# " + s.Agent + "\n"
+		if s.Note != "" {
+			text += "# " + s.Note + "\n"
+		}
 		for _, e := range s.Env {
 			text += "export " + e + "\n"
 		}
 		for _, path := range slices.Sorted(maps.Keys(s.Files)) {
+			if dir := pathpkg.Dir(path); dir != "." {
+				text += "mkdir -p ~/" + dir + "\n"
+			}
 			text += "cat > ~/" + path + " <<'END'\n" + s.Files[path] + "END\n"
 		}
 	}

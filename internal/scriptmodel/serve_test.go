@@ -5,6 +5,9 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +67,38 @@ func TestListenAndServeFails(t *testing.T) {
 	out.Close()
 	if err := ListenAndServe(t.Context(), "127.0.0.1:0", in); err == nil {
 		t.Error("writing to a closed pipe was no error")
+	}
+}
+
+// What is printed can be pasted into a shell with an empty home, and takes no settings
+// of somebody's place.
+func TestDescribePasted(t *testing.T) {
+	var out strings.Builder
+	if err := describe(&out, "http://127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell to paste into: ", err)
+	}
+	_, script, _ := strings.Cut(out.String(), "\n\n# ")
+	home := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), sh, "-eu", "-c", "# "+script)
+	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	if said, err := cmd.CombinedOutput(); err != nil || len(said) > 0 {
+		t.Fatalf("the shell: %v\n%s", err, said)
+	}
+	for _, s := range Setups("http://127.0.0.1:1", "/path/to/project") {
+		for path, want := range s.Files {
+			found, err := filepath.Glob(filepath.Join(home, "scripted.*", path))
+			if err != nil || len(found) != 1 {
+				t.Errorf("%s: %s lies in %q, %v, want one home of its own", s.Agent, path, found, err)
+				continue
+			}
+			if got, err := os.ReadFile(found[0]); err != nil || string(got) != want {
+				t.Errorf("%s: %s = %q, %v, want %q", s.Agent, path, got, err, want)
+			}
+		}
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 // A Setup is what an agent needs to talk to a scripted model and to nobody else.
 type Setup struct {
 	Agent string
+	// Note is what a person who uses it by hand needs to know besides; mostly empty.
+	Note string
 	// Env are NAME=value pairs. They hold no credentials, only fakes.
 	Env []string
 	// Files are configuration files by their path in the home directory.
@@ -24,7 +26,7 @@ const FakeKey = "sk-fake-scripted-model-0000"
 func Setups(base, dir string) []Setup {
 	claude := claudeSetup(base, dir)
 	bridge := claude
-	bridge.Agent = "claude-agent-acp"
+	bridge.Agent, bridge.Note = "claude-agent-acp", "agenthost run claude-acp"
 	return []Setup{claude, bridge, codexSetup(base, dir), geminiSetup(base, dir), opencodeSetup(base)}
 }
 
@@ -72,6 +74,7 @@ func claudeSetup(base, dir string) Setup {
 func codexSetup(base, dir string) Setup {
 	return Setup{
 		Agent: "codex",
+		Note:  "agenthost run codex passes the variable on with --pass-env SCRIPTMODEL_API_KEY",
 		Env:   []string{"SCRIPTMODEL_API_KEY=" + FakeKey},
 		Files: map[string]string{".codex/config.toml": strings.TrimLeft(`
 model = "gpt-5.5"
