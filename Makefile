@@ -22,15 +22,16 @@ check: lint unit ## What to run before a commit: no real agents.
 unit:
 	$(GO) test $$($(GO) list ./... | grep -v /e2e)
 
-race:
+race: ## Tests with the race detector, but for the adapters': no goroutine is in them, as internal/layers sees to, and they would take ten times as long.
 	@[ "$$(CGO_ENABLED=$(CGO) $(GO) env CGO_ENABLED)" = 1 ] || echo "race: there is no C compiler, so the race detector is left out" >&2
-	GORACE=atexit_sleep_ms=0 CGO_ENABLED=$(CGO) $(GO) test $$([ $(CGO) = 1 ] && echo -race) $$($(GO) list ./... | grep -v /e2e)
+	GORACE=atexit_sleep_ms=0 CGO_ENABLED=$(CGO) $(GO) test $$([ $(CGO) = 1 ] && echo -race) $$($(GO) list ./... | grep -v -e /e2e -e '/adapters$$' -e /adapters/)
+	$(GO) test ./adapters/...
 
 e2e: build agents ## The real agents against a scripted model; they mostly wait, so more at once than processors.
 	$(GO) test -count=1 -timeout 25m -parallel 4 ./e2e/...
 
-newest: build agents ## The newest Claude Code of the registry, if it is not the pinned one.
-	tools/newest.sh $(CLAUDE)
+newest: build agents ## The newest Claude Code and Codex of the registry, where they are not the pinned ones; CLAUDE=VERSION, CODEX=VERSION.
+	tools/newest.sh $(if $(CLAUDE),claude $(CLAUDE),$(if $(CODEX),codex $(CODEX)))
 
 agents: $(AGENTS) ## Install the pinned real agents.
 

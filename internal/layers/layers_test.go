@@ -5,8 +5,12 @@ import (
 	"encoding/json/jsontext"
 	"encoding/json/v2"
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,24 +28,26 @@ var allowed = map[string][]string{
 	"host/stamp":       {"contract", "adapters", "adapters/present"}, // drafts become envelopes here
 	"host/screen":      {"adapters", "internal/vt"},                  // a screen as text is a frame's; a terminal is any Source
 	"internal/vt":      {},
-	"internal/console": {"internal/vt"}, // whose screen it shows is a Terminal's to know
+	"internal/console": {"internal/vt", "internal/nonblock"}, // whose screen it shows is a Terminal's to know
 	// It plays the host's part, with the host's own stamper, and names no agent:
 	// a Wire knows what other clients and agents say to each other.
 	"adapters/replay": {
 		"contract", "contract/session", "adapters", "adapters/transcript", "host/stamp", "internal/jsonrpc", "internal/rawjson",
 	},
-	"journal":           {"contract"},
+	"journal":           {"contract", "internal/filelock"},
 	"permission":        {"contract"},
 	"internal/terminal": {"internal/proc", "internal/childenv"}, // commands get the agent's environment
 	"config":            {"internal/redact", "internal/slip"},   // what is shown has no secrets; a wrong key suggests the near one
-	"internal/proc":     {},
+	"internal/proc":     {"internal/nonblock"},
+	"internal/nonblock": {},
 	"relay/wire":        {"contract", "contract/session"},
 	"relay/peer":        {"relay/wire", "internal/jsonrpc", "internal/rawjson"},                                                       // a connection knows no session
-	"relay/store":       {"relay/wire"},                                                                                               // envelopes are bytes to it
+	"relay/store":       {"relay/wire", "internal/filelock"},                                                                          // envelopes are bytes to it
 	"relay/gateway":     {"contract", "contract/session", "contract/session/fold", "relay/wire", "relay/peer", "internal/sessionref"}, // whose sessions they are is a Backend's to know
 	"relay/server":      {"relay/wire", "relay/peer", "relay/gateway", "relay/store", "internal/sessionref"},
 	"relay/uplink":      {"contract", "relay/wire", "relay/peer", "relay/gateway"}, // the daemon is a Source to it
 	"internal/jsonrpc":  {"internal/rawjson"},
+	"internal/filelock": {},
 }
 
 // forbidden says what must not appear below a package, and why.
@@ -81,13 +87,15 @@ var only = []struct{ dep, pkg, why string }{
 
 type pkg struct {
 	ImportPath string
+	Dir        string
+	GoFiles    []string
 	Imports    []string
 	Deps       []string
 }
 
 func list(t *testing.T) []pkg {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", module+"...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports,Deps", module+"...")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -155,6 +163,33 @@ func TestOnly(t *testing.T) {
 				t.Errorf("%s imports %s, which only %s may: %s", p.ImportPath, o.dep, o.pkg, o.why)
 			}
 		}
+	}
+}
+
+// TestNoGoroutines: an adapter is a state machine, so that the race detector has nothing to
+// look for in it, and is not run on it.
+func TestNoGoroutines(t *testing.T) {
+	files := 0
+	for _, p := range list(t) {
+		if !within(p.ImportPath, "adapters") {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			files++
+			set := token.NewFileSet()
+			f, err := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range ast.Preorder(f) {
+				if g, ok := n.(*ast.GoStmt); ok {
+					t.Errorf("%v: an adapter begins a goroutine: what goes on beside it is the host's", set.Position(g.Pos()))
+				}
+			}
+		}
+	}
+	if files == 0 {
+		t.Error("no file of an adapter was found")
 	}
 }
 
