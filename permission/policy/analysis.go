@@ -92,10 +92,8 @@ func (e Env) analyse(q Request, scripts *shell.Cache) *Analysis {
 	a := &Analysis{req: q, env: e, about: classOf(q.Tool), scripts: scripts}
 	switch a.about {
 	case aboutCommand:
-		a.locateDirs()
 		a.commands()
 	case aboutPath:
-		a.locateDirs()
 		a.paths()
 	case aboutURL:
 		a.urls()
@@ -123,6 +121,33 @@ func (a *Analysis) locateDirs() {
 		a.req.Cwd = a.dir.lexical[0]
 	}
 	a.dirs = addNew(append(make([]string, 0, 2), a.dir.lexical...), a.realCwd)
+}
+
+// lookAhead asks about the session's directory and a name in it at once: where the
+// answer is that no link is on the way, it holds for both. An empty name does nothing.
+func (a *Analysis) lookAhead(name string) {
+	cwd := a.req.Cwd
+	if name == "" || len(name) > maxPath || a.env.Windows || !a.env.isAbs(cwd) || name[0] == '~' || strings.IndexByte(name, 0) >= 0 {
+		return
+	}
+	if !a.env.isAbs(name) {
+		name = join(cwd, name)
+	}
+	if _, in := below(name, cwd); in {
+		a.env.links.lookAhead(name)
+	}
+}
+
+// firstOperand is the first word of s that may name a file, empty for none.
+func firstOperand(s *shell.Script) string {
+	for _, c := range s.Commands {
+		for i, w := range c.Words {
+			if i > 0 && w.Kind == shell.Known && !w.Home && !strings.HasPrefix(w.Text, "-") && !strings.Contains(w.Text, " ") {
+				return w.Text
+			}
+		}
+	}
+	return ""
 }
 
 // homeDir finds the home directory, once.
@@ -187,6 +212,10 @@ func (a *Analysis) paths() {
 	if err != nil {
 		a.unclear = err.Error()
 	}
+	if len(args.paths) > 0 {
+		a.lookAhead(args.paths[0])
+	}
+	a.locateDirs()
 	list := args.paths
 	if len(list) == 0 && a.unclear == "" {
 		if a.req.Tool == "grep" || a.req.Tool == "glob" {
@@ -244,11 +273,16 @@ func (a *Analysis) commands() {
 	case args.environment:
 		a.unclear = "it sets variables of the command's environment"
 	}
+	if len(args.commands) == 0 {
+		a.locateDirs()
+	}
 	for _, text := range args.commands {
 		s := a.scripts.Read(text)
 		if a.script == nil {
 			a.script = s
 			a.items = make([]item, 0, len(s.Commands)+len(s.Redirects))
+			a.lookAhead(firstOperand(s))
+			a.locateDirs()
 		}
 		if s.Opaque != "" && a.unclear == "" {
 			a.unclear = s.Opaque

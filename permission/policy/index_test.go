@@ -141,6 +141,9 @@ func TestResolveWithKnownLinks(t *testing.T) {
 		if got, why := known.resolve(p); got != want || why != wantWhy {
 			t.Errorf("resolve(%q) = %q, %q, want %q, %q", p, got, why, want, wantWhy)
 		}
+		if got, why := (Env{links: &links{}}).resolve(p); got != want || why != wantWhy {
+			t.Errorf("with nothing known, resolve(%q) = %q, %q, want %q, %q", p, got, why, want, wantWhy)
+		}
 		if real, err := filepath.EvalSymlinks(p); err == nil && want != path.Clean(real) {
 			t.Errorf("resolve(%q) = %q, want %q", p, want, real)
 		}

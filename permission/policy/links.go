@@ -6,8 +6,10 @@ import "strings"
 // one state and asks the kernel once. A nil *links remembers nothing.
 type links struct {
 	known []link
-	// direct are directories that no link leads to: the session's first.
+	// direct are paths without a link in them: the session's directory first.
 	direct []string
+	// bent: there is a link on the way of one, so that each part is asked for.
+	bent bool
 }
 
 type link struct {
@@ -40,30 +42,61 @@ func (l *links) read(path string) (target string, gone bool) {
 	return target, gone
 }
 
-// directPart is how much of the absolute path, whole segments, is known to exist
-// without a link in it.
+// directPart is how much of the absolute path, whole segments, is known to have no
+// symlink in it.
 func (l *links) directPart(path string) int {
 	if l == nil {
 		return 0
 	}
 	known := 0
 	for _, d := range l.direct {
+		if _, in := below(d, path); in {
+			return len(path)
+		}
 		if _, in := below(path, d); in {
 			known = max(known, len(d))
 		}
 	}
-	// The last one or two segments are asked for one by one just as well.
-	if strings.Count(path[known:], "/") < 3 || !plainPath(path) || !straight(path) {
+	if l.bent || !cleanPath(path) {
 		return known
+	}
+	if !straight(path) {
+		// One link is mostly on the way of others as well.
+		l.bent = true
+		return known
+	}
+	l.keep(path)
+	return len(path)
+}
+
+// lookAhead asks about the absolute path before it is wanted; a link on its way says
+// nothing about others.
+func (l *links) lookAhead(path string) {
+	if cleanPath(path) && straight(path) {
+		l.keep(path)
+	}
+}
+
+func (l *links) keep(path string) {
+	if l.direct == nil {
+		l.direct = make([]string, 0, 4)
 	}
 	if len(l.direct) < maxKnownLinks {
 		l.direct = append(l.direct, path)
 	}
-	return len(path)
 }
 
-// plainPath reports whether path is clean as it stands; a name that begins with a
-// dot is not looked at closely.
-func plainPath(path string) bool {
-	return !strings.Contains(path, "//") && !strings.Contains(path, "/.") && !strings.HasSuffix(path, "/")
+// cleanPath reports whether the absolute path is clean as it stands: Clean would take
+// memory for one that is not.
+func cleanPath(p string) bool {
+	for i := 0; i < len(p); i++ {
+		if p[i] != '/' {
+			continue
+		}
+		switch rest := p[i+1:]; {
+		case rest == "" || rest[0] == '/', rest == ".", rest == "..", strings.HasPrefix(rest, "./"), strings.HasPrefix(rest, "../"):
+			return false
+		}
+	}
+	return true
 }

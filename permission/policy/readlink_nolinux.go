@@ -2,6 +2,6 @@
 
 package policy
 
-// straight reports whether no part of the absolute, clean path is a symlink, and
-// that all of it exists. False says nothing.
+// straight reports whether no part of the absolute, clean path that exists is a
+// symlink. False says nothing.
 func straight(string) bool { return false }
