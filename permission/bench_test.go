@@ -23,6 +23,8 @@ type crowd struct {
 	m     *Mediator
 	kinds map[string][]func(i int) Ask
 	n     int
+	got   Answer
+	is    bool // got is of the ask in hand
 }
 
 // The kinds of answers.
@@ -138,26 +140,28 @@ func manyUses(n int) map[string][]func(i int) Ask {
 	}
 }
 
+func (x *crowd) settle(a Answer) { x.got, x.is = a, true }
+
 // next decides one ask of a kind and says how long it took.
 func (x *crowd) next(t testing.TB, kind string) time.Duration {
 	list := x.kinds[kind]
 	a := list[x.n%len(list)](x.n)
 	a.ID = fmt.Sprint("b", x.n)
 	x.n++
-	var got *Answer
+	x.is = false
 	start := time.Now()
-	err := x.m.Open(a, func(a Answer) { got = &a })
+	err := x.m.Open(a, x.settle)
 	took := time.Since(start)
 	if err != nil {
 		t.Fatal(err)
 	}
 	is := asked
 	switch {
-	case got == nil:
+	case !x.is:
 		x.m.Withdraw(a.ID, contract.ByTurnEnd)
-	case got.Decision == contract.AllowOnce && got.Grant != "":
+	case x.got.Decision == contract.AllowOnce && x.got.Grant != "":
 		is = allowedByGrant
-	case got.Decision == contract.AllowOnce:
+	case x.got.Decision == contract.AllowOnce:
 		is = allowedByRule
 	default:
 		is = denied

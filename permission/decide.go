@@ -10,9 +10,10 @@ import (
 
 // considered is what rules, mode and grants make of an ask.
 type considered struct {
-	// answer is nil when people are to be asked.
-	answer *Answer
-	places string
+	// answered: answer decides it; else people are to be asked.
+	answered bool
+	answer   Answer
+	places   string
 	// policy and mode are what was considered, session its state.
 	policy  *policy.Policy
 	mode    contract.PermissionMode
@@ -24,22 +25,22 @@ func (m *Mediator) consider(ask *Ask) considered {
 	p, mode, onAsk := m.rules(ask.Session)
 	c := considered{policy: p, mode: mode, session: ask.Session}
 	a := p.Analyse(request(ask))
+	defer a.Release()
 	e := p.Judge(a, mode)
 	c.places = a.Places()
 	ask.Verdict = e
 	switch {
 	case e.Verdict == policy.Deny:
-		ans := rejected(contract.ByPolicy, e.Rule, denial(e))
-		c.answer = &ans
+		c.answered, c.answer = true, rejected(contract.ByPolicy, e.Rule, denial(e))
 		return c
 	case e.Verdict == policy.Allow && ask.Question == nil:
-		c.answer = &Answer{Decision: contract.AllowOnce, By: contract.DecisionBy{Resolver: contract.ByPolicy, Rule: e.Rule}}
+		c.answered = true
+		c.answer.Decision, c.answer.By = contract.AllowOnce, contract.DecisionBy{Resolver: contract.ByPolicy, Rule: e.Rule}
 		return c
 	}
 	key, canRemember := rememberable(ask, a, e)
 	if canRemember {
-		if ans := m.remembered(ask, key); ans != nil {
-			c.answer = ans
+		if c.answer, c.answered = m.remembered(ask, key); c.answered {
 			return c
 		}
 	}
@@ -47,7 +48,7 @@ func (m *Mediator) consider(ask *Ask) considered {
 	if ask.Deadline.IsZero() && p.Timeout > 0 {
 		ask.Deadline = m.o.Now().Add(p.Timeout)
 	}
-	c.answer = nobody(onAsk)
+	c.answer, c.answered = nobody(onAsk)
 	return c
 }
 
@@ -60,23 +61,23 @@ func rememberable(ask *Ask, a *policy.Analysis, e policy.Explanation) (string, b
 	return a.Key()
 }
 
-// remembered answers ask with a grant, nil when there is none.
-func (m *Mediator) remembered(ask *Ask, key string) *Answer {
+// remembered answers ask with a grant; false when there is none.
+func (m *Mediator) remembered(ask *Ask, key string) (Answer, bool) {
 	if m.o.Grants == nil {
-		return nil
+		return Answer{}, false
 	}
 	g, ok, err := m.o.Grants.Match(grant.Query{Tool: ask.Tool, Key: grantKey(ask, key), Session: ask.Session, Project: ask.Project})
 	if err != nil {
 		m.o.Logger.Error("reading the grants", "err", err)
-		return nil
+		return Answer{}, false
 	}
 	if !ok {
-		return nil
+		return Answer{}, false
 	}
-	return &Answer{
+	return Answer{
 		Decision: contract.AllowOnce, Grant: g.ID,
 		By: contract.DecisionBy{Resolver: contract.ByRemembered, Rule: "grant " + g.ID + " (" + string(g.Scope) + "): " + g.Covers},
-	}
+	}, true
 }
 
 // countUse counts that a grant answered; id is empty when none did.
@@ -104,15 +105,15 @@ func (m *Mediator) describe(ask *Ask, p *policy.Policy, a *policy.Analysis, canR
 	}
 }
 
-// nobody is the answer when no person will come, nil when one may.
-func nobody(o policy.OnAsk) *Answer {
+// nobody is the answer when no person will come; false when one may.
+func nobody(o policy.OnAsk) (Answer, bool) {
 	switch o {
 	case policy.OnAskDeny, policy.OnAskFail:
-		ans := rejected(contract.ByHost, "", "Nobody can be asked here, and no rule allows it.")
-		ans.Fail = o == policy.OnAskFail
-		return &ans
+		a := rejected(contract.ByHost, "", "Nobody can be asked here, and no rule allows it.")
+		a.Fail = o == policy.OnAskFail
+		return a, true
 	}
-	return nil
+	return Answer{}, false
 }
 
 // denial is what the agent is told about a deny.
@@ -152,6 +153,7 @@ func (m *Mediator) Preview(ask Ask) Ask {
 	}
 	p, mode, _ := m.rules(ask.Session)
 	a := p.Analyse(request(&ask))
+	defer a.Release()
 	ask.Verdict = p.Judge(a, mode)
 	_, can := rememberable(&ask, a, ask.Verdict)
 	m.describe(&ask, p, a, can)

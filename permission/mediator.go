@@ -140,17 +140,17 @@ func (m *Mediator) Open(ask Ask, settle func(Answer)) error {
 			m.mu.Unlock()
 			continue // rules or mode changed meanwhile
 		}
-		if c.answer == nil {
-			c.answer = m.boundLocked(o)
+		if !c.answered {
+			c.answer, c.answered = m.boundLocked(o)
 		}
 		m.seq++
 		o.seq = m.seq
 		m.asks[o.ask.ID] = o
 		m.bytes += o.size
-		if c.answer != nil {
+		if c.answered {
 			m.claimLocked(o)
 			m.mu.Unlock()
-			m.finish(o, *c.answer, nil)
+			m.finish(o, c.answer, nil)
 			m.countUse(c.answer.Grant)
 			return nil
 		}
@@ -185,14 +185,13 @@ func (m *Mediator) refuses(id string) error {
 	return nil
 }
 
-// boundLocked rejects an ask that there is no room for.
-func (m *Mediator) boundLocked(o *open) *Answer {
+// boundLocked rejects an ask that there is no room for; false when there is.
+func (m *Mediator) boundLocked(o *open) (Answer, bool) {
 	if len(m.asks) < m.o.MaxOpen && m.bytes+o.size <= m.o.MaxOpenBytes {
-		return nil
+		return Answer{}, false
 	}
 	m.o.Logger.Warn("too many open asks", "session", o.ask.Session, "open", len(m.asks), "bytes", m.bytes)
-	a := rejected(contract.ByHost, "", "There are too many open requests.")
-	return &a
+	return rejected(contract.ByHost, "", "There are too many open requests."), true
 }
 
 func size(a *Ask) int64 {
@@ -228,9 +227,9 @@ func (m *Mediator) claimLocked(o *open) {
 
 // finish records the answer to a claimed ask and settles it. remember makes the
 // grant of an allow-always, nil for none.
-func (m *Mediator) finish(o *open, a Answer, remember func(*Answer)) {
+func (m *Mediator) finish(o *open, a Answer, remember func(Answer) Answer) {
 	if remember != nil {
-		remember(&a)
+		a = remember(a)
 	}
 	if err := m.auditDecision(o, a); err != nil && a.Decision.Allows() {
 		// What leaves no trace must not happen, nor be remembered. A grant that was

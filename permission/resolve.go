@@ -160,6 +160,7 @@ func (m *Mediator) check(ask *Ask, r *Response, places string) (checked, error) 
 		use.Args = r.Args
 	}
 	a := p.Analyse(request(&use))
+	defer a.Release()
 	d.places = a.Places()
 	e := p.Judge(a, mode)
 	if e.Verdict == policy.Deny && e.Stage == policy.ByRule {
@@ -206,9 +207,9 @@ func (m *Mediator) take(o *open, ask *Ask, r *Response, d checked) bool {
 	if r.Decision == contract.RejectAlways && !offers(ask, contract.RejectAlways) {
 		a.AgentDecision = contract.RejectOnce
 	}
-	var remember func(*Answer)
+	var remember func(Answer) Answer
 	if r.Decision == contract.AllowAlways {
-		remember = func(a *Answer) { m.remember(ask, r, d, a) }
+		remember = func(a Answer) Answer { return m.remember(ask, r, d, a) }
 	}
 	m.finish(o, a, remember)
 	return true
@@ -220,23 +221,24 @@ func offers(ask *Ask, d contract.Decision) bool {
 
 // remember makes the grant of an allow-always. What cannot be remembered counts
 // once.
-func (m *Mediator) remember(ask *Ask, r *Response, d checked, a *Answer) {
+func (m *Mediator) remember(ask *Ask, r *Response, d checked, a Answer) Answer {
 	if d.policy.Remember == policy.RememberAgent {
 		a.AgentDecision = contract.AllowAlways
-		return
+		return a
 	}
 	a.AgentDecision = contract.AllowOnce
 	if !d.canRemember || m.o.Grants == nil {
 		a.Decision = contract.AllowOnce
-		return
+		return a
 	}
 	g, err := m.o.Grants.Add(m.grantOf(ask, r, d))
 	if err != nil {
 		m.o.Logger.Error("remembering a decision", "session", ask.Session, "err", err)
 		a.Decision = contract.AllowOnce
-		return
+		return a
 	}
 	a.Grant = g.ID
+	return a
 }
 
 func (m *Mediator) grantOf(ask *Ask, r *Response, d checked) grant.Grant {

@@ -222,7 +222,9 @@ func (m *Mediator) SetPolicy(p *policy.Policy) {
 	m.policy.Store(policy.Join(p))
 	for _, ask := range m.Pending("") {
 		rules, mode, _ := m.rules(ask.Session)
-		e := rules.Judge(rules.Analyse(request(&ask)), mode)
+		a := rules.Analyse(request(&ask))
+		e := rules.Judge(a, mode)
+		a.Release()
 		if e.Verdict != policy.Deny || e.Stage != policy.ByRule {
 			continue
 		}

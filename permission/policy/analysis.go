@@ -24,7 +24,8 @@ type Request struct {
 }
 
 // Analysis is a request taken apart. It is not safe for concurrent use; making
-// one reads the symlinks on the way of the paths it is about.
+// one reads the symlinks on the way of the paths it is about. Release gives its
+// memory to the next one.
 type Analysis struct {
 	req   Request
 	env   Env
@@ -47,6 +48,8 @@ type Analysis struct {
 	operands []located
 	unclear  string // why nothing may allow it
 	missing  bool   // what it is about is missing or empty
+
+	memory memory
 }
 
 // homeDir is the home directory: wide its folded spellings, real where it leads,
@@ -88,8 +91,9 @@ func (e Env) Analyse(q Request) *Analysis { return e.analyse(q, nil) }
 
 // analyse is Analyse with scripts that were read before, nil for none.
 func (e Env) analyse(q Request, scripts *shell.Cache) *Analysis {
-	e.links = &links{}
-	a := &Analysis{req: q, env: e, about: classOf(q.Tool), scripts: scripts}
+	a := newAnalysis()
+	e.links = &a.memory.links
+	a.req, a.env, a.about, a.scripts = q, e, classOf(q.Tool), scripts
 	switch a.about {
 	case aboutCommand:
 		a.commands()
@@ -120,7 +124,7 @@ func (a *Analysis) locateDirs() {
 		a.realCwd = a.dir.real[0]
 		a.req.Cwd = a.dir.lexical[0]
 	}
-	a.dirs = addNew(append(make([]string, 0, 2), a.dir.lexical...), a.realCwd)
+	a.dirs = addNew(append(a.memory.links.room(2)[:0], a.dir.lexical...), a.realCwd)
 }
 
 // lookAhead asks about the session's directory and a name in it at once: where the
@@ -141,8 +145,11 @@ func (a *Analysis) lookAhead(name string) {
 // firstOperand is the first word of s that may name a file, empty for none.
 func firstOperand(s *shell.Script) string {
 	for _, c := range s.Commands {
+		for len(c.Inner) > 0 {
+			c = c.Inner[0].Command
+		}
 		for i, w := range c.Words {
-			if i > 0 && w.Kind == shell.Known && !w.Home && !strings.HasPrefix(w.Text, "-") && !strings.Contains(w.Text, " ") {
+			if i > 0 && w.Kind == shell.Known && !w.Home && !strings.HasPrefix(w.Text, "-") {
 				return w.Text
 			}
 		}
@@ -254,9 +261,9 @@ func (a *Analysis) globs(rest []member) {
 }
 
 func (a *Analysis) addPath(tool, raw, text string) *place {
-	p := a.env.locate(raw, a.req.Cwd)
-	a.items = append(a.items, item{text: text, tool: tool, place: &p, why: p.why})
-	return &p
+	p := a.memory.keep(a.env.locate(raw, a.req.Cwd))
+	a.items = append(a.items, item{text: text, tool: tool, place: p, why: p.why})
+	return p
 }
 
 func (a *Analysis) commands() {
@@ -280,7 +287,7 @@ func (a *Analysis) commands() {
 		s := a.scripts.Read(text)
 		if a.script == nil {
 			a.script = s
-			a.items = make([]item, 0, len(s.Commands)+len(s.Redirects))
+			a.items = slices.Grow(a.items, len(s.Commands)+len(s.Redirects))
 			a.lookAhead(firstOperand(s))
 			a.locateDirs()
 		}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agenthost/agenthost/permission/shell"
 )
@@ -49,8 +50,8 @@ func readArgs(raw jsontext.Value, cl class) (args, error) {
 	}
 	// Duplicate names and broken UTF-8 are errors: which of two values the agent
 	// takes is not known.
-	// A bytes.Buffer is read in place, any other reader copied.
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw))
+	d, done := decoder(raw)
+	defer done()
 	if d.PeekKind() != '{' {
 		return a, fmt.Errorf("%w: want an object", errArgs)
 	}
@@ -69,6 +70,27 @@ func readArgs(raw jsontext.Value, cl class) (args, error) {
 		return a, fmt.Errorf("%w: they name too many files", errArgs)
 	}
 	return a, nil
+}
+
+// decoders are those that are not in use, each with its source.
+var decoders = sync.Pool{New: func() any { return new(source) }}
+
+// source is read in place, as a bytes.Buffer is; any other reader is copied.
+type source struct {
+	bytes.Buffer
+	decoder jsontext.Decoder
+}
+
+// decoder reads raw until done is called. Nothing that it gives may be kept.
+func decoder(raw jsontext.Value) (d *jsontext.Decoder, done func()) {
+	s := decoders.Get().(*source)
+	s.Buffer = *bytes.NewBuffer(raw)
+	s.decoder.Reset(&s.Buffer)
+	return &s.decoder, func() {
+		s.Buffer = bytes.Buffer{}
+		s.decoder.Reset(&s.Buffer)
+		decoders.Put(s)
+	}
 }
 
 func (a *args) object(d *jsontext.Decoder, cl class, depth int) error {

@@ -31,7 +31,7 @@ func TestPrefixIsNotEnough(t *testing.T) {
 			}
 			n++
 			cmd := strings.ReplaceAll(line, `\n`, "\n")
-			if got := p.Judge(p.Analyse(command(t, cmd)), contract.ModeDefault); got.Verdict != Ask {
+			if got := Explain(p, command(t, cmd), contract.ModeDefault); got.Verdict != Ask {
 				t.Errorf("%v: Judge(%q) = %s, want ask\n%s", rules, cmd, got.Verdict, text(got))
 			}
 		}
@@ -39,7 +39,7 @@ func TestPrefixIsNotEnough(t *testing.T) {
 			t.Errorf("the table has %d commands, want 19", n)
 		}
 		for _, cmd := range []string{"git status", "ls", "echo"} {
-			if got := p.Judge(p.Analyse(command(t, cmd)), contract.ModeDefault); got.Verdict != Allow {
+			if got := Explain(p, command(t, cmd), contract.ModeDefault); got.Verdict != Allow {
 				t.Errorf("%v: Judge(%q) = %s, want allow", rules, cmd, got.Verdict)
 			}
 		}

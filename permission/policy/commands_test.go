@@ -88,7 +88,7 @@ func TestCommands(t *testing.T) {
 		t.Errorf("the table has %d rows, want 300 at least", len(list))
 	}
 	for _, r := range list {
-		got := p.Judge(p.Analyse(command(t, r.command)), contract.ModeDefault)
+		got := Explain(p, command(t, r.command), contract.ModeDefault)
 		if got.Verdict != r.want {
 			t.Errorf("commands.txt:%d: Judge(%q) = %s, want %s\n%s", r.line, r.command, got.Verdict, r.want, text(got))
 		}
@@ -120,7 +120,7 @@ func TestLongCommands(t *testing.T) {
 		"deep":                      {strings.Repeat("(", size/2) + "ls" + strings.Repeat(")", size/2), Ask},
 		"NUL":                       {"git status " + strings.Repeat("\x00", size), Ask},
 	} {
-		if got := p.Judge(p.Analyse(command(t, c.command)), contract.ModeDefault); got.Verdict != c.want {
+		if got := Explain(p, command(t, c.command), contract.ModeDefault); got.Verdict != c.want {
 			t.Errorf("%s: Judge = %s, want %s\n%.400s", name, got.Verdict, c.want, text(got))
 		}
 	}

@@ -159,6 +159,7 @@ func RunTests(p *Policy, list []Expectation) []Result {
 			At: x.At, Want: x.Want, Got: got, Use: x.Tool + ": " + strings.Join(a.Covers(), "; "),
 			OK: got.Verdict == x.Want && strings.Contains(got.Rule, x.Rule),
 		})
+		a.Release()
 	}
 	return out
 }

@@ -12,7 +12,9 @@ import (
 
 // Explain judges a request and says why: what agenthost policy explain shows.
 func Explain(p *Policy, q Request, mode contract.PermissionMode) Explanation {
-	return p.Judge(p.Analyse(q), mode)
+	a := p.Analyse(q)
+	defer a.Release()
+	return p.Judge(a, mode)
 }
 
 // ParseUse reads "bash: git status && ls" or "read: src/a.go": a tool and what it

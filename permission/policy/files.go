@@ -209,7 +209,8 @@ func (p *Policy) mayUse(kind Verdict, c *shell.Command, a *Analysis, tools []str
 	program := programName(c.Words[0].Text)
 	_, wellKnown := usesOf(program)
 	unknown := c.Tail
-	var words []shell.Word
+	words := a.memory.words[:0]
+	defer func() { a.memory.words = words }()
 	writes := false
 	for i, w := range c.Words[1:] {
 		switch {
@@ -344,7 +345,7 @@ func aboutFiles(list []*Rule) bool {
 // operandsOf are the words of c that are no options, and the values that options
 // carry in the same word.
 func operandsOf(c *shell.Command) []shell.Word {
-	var out []shell.Word
+	out := make([]shell.Word, 0, len(c.Words)-1)
 	ended := false
 	for _, w := range c.Words[1:] {
 		switch {
@@ -372,9 +373,10 @@ func changesInPlace(c *shell.Command) bool {
 }
 
 // operandItems are the uses that an operand may be, in every directory the script
-// may be in.
+// may be in. They are good until it is called again.
 func (a *Analysis) operandItems(w shell.Word, tools []string) []item {
-	out := make([]item, 0, len(tools))
+	out := a.memory.uses[:0]
+	defer func() { a.memory.uses = out }()
 	if slices.Contains(tools, "web-fetch") && strings.ContainsAny(w.Text, ".:") {
 		addr := parseAddress(w.Text)
 		out = append(out, item{tool: "web-fetch", address: &addr})
@@ -417,9 +419,9 @@ func (a *Analysis) operand(raw, dir string) *place {
 			return l.place
 		}
 	}
-	p := a.env.locate(raw, dir)
+	p := a.memory.keep(a.env.locate(raw, dir))
 	if len(a.operands) < maxLocated {
-		a.operands = append(a.operands, located{raw, dir, &p})
+		a.operands = append(a.operands, located{raw, dir, p})
 	}
-	return &p
+	return p
 }

@@ -29,7 +29,7 @@ func FuzzVerdict(f *testing.F) {
 		if src = strings.ToValidUTF8(src, "?"); len(src) > 4096 {
 			return
 		}
-		got := p.Judge(p.Analyse(command(t, src)), contract.ModeDefault)
+		got := Explain(p, command(t, src), contract.ModeDefault)
 		for _, part := range got.Parts {
 			if got.Verdict == Allow && part.Verdict != Allow {
 				t.Fatalf("Judge(%q) = allow with the part %+v", src, part)
@@ -240,7 +240,7 @@ func FuzzDeny(f *testing.F) {
 			return
 		}
 		src := strings.ToValidUTF8(strings.ReplaceAll(frame, "%", "forbidden"), "?")
-		got := p.Judge(p.Analyse(command(t, src)), contract.ModeDefault)
+		got := Explain(p, command(t, src), contract.ModeDefault)
 		if got.Verdict == Deny {
 			return
 		}

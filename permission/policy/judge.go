@@ -13,11 +13,12 @@ import (
 // that a rule demands a person; with ByDefault grants may answer.
 func (p *Policy) Judge(a *Analysis, mode contract.PermissionMode) Explanation {
 	e := Explanation{Verdict: Allow, Stage: ByDefault, Parts: make([]Part, 0, len(a.items))}
-	judged := make([]judgement, 0, len(a.items))
+	judged := a.memory.judged[:0]
+	defer func() { a.memory.judged = judged }()
 	for i := range a.items {
-		j := p.judgeItem(&a.items[i], a)
+		j := judgement{parts: &e.Parts}
+		p.judgeItem(&a.items[i], a, &j)
 		judged = append(judged, j)
-		e.Parts = append(e.Parts, j.parts...)
 	}
 	if r := p.denyWhole(a); r != nil {
 		e.Verdict, e.Rule, e.Stage = Deny, r.String(), ByRule
@@ -82,33 +83,34 @@ type judgement struct {
 	demanded bool
 	// risky: a deny rule may match, it cannot be told.
 	risky bool
-	parts []Part
+	// parts are those of the whole request.
+	parts *[]Part
 }
 
 func (j *judgement) part(text string, v Verdict, rule, why string) {
-	j.parts = append(j.parts, Part{Command: show(text), Verdict: v, Rule: rule, Why: why})
+	*j.parts = append(*j.parts, Part{Command: show(text), Verdict: v, Rule: rule, Why: why})
 }
 
-func (p *Policy) judgeItem(it *item, a *Analysis) judgement {
+func (p *Policy) judgeItem(it *item, a *Analysis, j *judgement) {
 	if it.command != nil {
-		return p.judgeCommand(it.command, a)
+		p.judgeCommand(it.command, a, j)
+		return
 	}
-	return p.judgeThing(it, a)
+	p.judgeThing(it, a, j)
 }
 
 // judgeCommand judges a simple command and what it runs.
-func (p *Policy) judgeCommand(c *shell.Command, a *Analysis) judgement {
-	var j judgement
+func (p *Policy) judgeCommand(c *shell.Command, a *Analysis, j *judgement) {
 	deny, how := p.restrict(Deny, c, a)
 	if how == yes {
 		j.verdict, j.rule = Deny, deny.String()
 		j.part(deny.innermost(c, a).Source, Deny, j.rule, "")
-		return j
+		return
 	}
 	if r, at, sure := p.fileRule(Deny, c, a); sure == yes {
 		j.verdict, j.rule = Deny, r.String()
 		j.part(at.Source, Deny, j.rule, "it names a file or an address that the rule is about")
-		return j
+		return
 	} else if how == no && sure == maybe {
 		deny, how = r, maybe
 	}
@@ -117,27 +119,26 @@ func (p *Policy) judgeCommand(c *shell.Command, a *Analysis) judgement {
 	if asks == yes {
 		j.verdict, j.rule, j.demanded, j.risky = Ask, ask.String(), true, how == maybe
 		j.part(ask.innermost(c, a).Source, Ask, j.rule, "")
-		return j
+		return
 	}
 	if r, at, sure := p.fileRule(Ask, c, a); sure == yes {
 		j.verdict, j.rule, j.demanded, j.risky = Ask, r.String(), true, how == maybe
 		j.part(at.Source, Ask, j.rule, "it names a file or an address that the rule is about")
-		return j
+		return
 	} else if asks == no && sure == maybe {
 		ask, asks = r, maybe
 	}
 	if how == maybe {
 		j.verdict, j.risky = Ask, true
 		j.part(text, Ask, "", fmt.Sprintf("%s may match, it cannot be told", deny))
-		return j
+		return
 	}
 	if asks == maybe {
 		j.verdict = Ask
 		j.part(text, Ask, "", fmt.Sprintf("%s may match, it cannot be told", ask))
-		return j
+		return
 	}
-	p.allowCommand(c, a, 0, &j)
-	return j
+	p.allowCommand(c, a, 0, j)
 }
 
 // allowCommand looks for allow rules for c and all it runs.
@@ -229,30 +230,29 @@ func assignNames(c *shell.Command) string {
 }
 
 // judgeThing judges a file, an address or a tool.
-func (p *Policy) judgeThing(it *item, a *Analysis) judgement {
-	var j judgement
+func (p *Policy) judgeThing(it *item, a *Analysis, j *judgement) {
 	deny := p.thingRule(Deny, it, a)
 	if deny != nil {
 		j.verdict, j.rule = Deny, deny.String()
 		j.part(it.text, Deny, j.rule, "")
-		return j
+		return
 	}
 	implied, how := p.impliedRule(Deny, it, a)
 	if how == yes {
 		j.verdict, j.rule = Deny, implied.String()
 		j.part(it.text, Deny, j.rule, "it amounts to what the rule is about")
-		return j
+		return
 	}
 	j.risky = it.why != "" && p.mayDenyTool(it.tool, a) || how == maybe || p.reaches(it, a)
 	if ask := p.thingRule(Ask, it, a); ask != nil {
 		j.verdict, j.rule, j.demanded = Ask, ask.String(), true
 		j.part(it.text, Ask, j.rule, "")
-		return j
+		return
 	}
 	if ask, how := p.impliedRule(Ask, it, a); how == yes {
 		j.verdict, j.rule, j.demanded = Ask, ask.String(), true
 		j.part(it.text, Ask, j.rule, "it amounts to what the rule is about")
-		return j
+		return
 	} else if how == maybe {
 		implied = ask
 	}
@@ -268,13 +268,12 @@ func (p *Policy) judgeThing(it *item, a *Analysis) judgement {
 		if r != nil {
 			j.verdict = Allow
 			j.allowed(it.text, r, "")
-			return j
+			return
 		}
 		why = but
 	}
 	j.verdict = Ask
 	j.part(it.text, Ask, "", why)
-	return j
 }
 
 // allowThing is the rule that allows it, or why none does.

@@ -8,6 +8,8 @@ type links struct {
 	known []link
 	// direct are paths without a link in them: the session's directory first.
 	direct []string
+	// lists is the memory of lists of paths.
+	lists []string
 	// bent: there is a link on the way of one, so that each part is asked for.
 	bent bool
 }
@@ -20,6 +22,22 @@ type link struct {
 // maxKnownLinks bounds what is looked through for each path; a request about more
 // paths asks the kernel again.
 const maxKnownLinks = 64
+
+// room is a list of n empty texts, which nobody else appends to.
+func (l *links) room(n int) []string {
+	if l == nil {
+		return make([]string, n)
+	}
+	from := len(l.lists)
+	if from+n > cap(l.lists) {
+		from, l.lists = 0, make([]string, 0, max(n, listBlock))
+	}
+	l.lists = l.lists[:from+n]
+	return l.lists[from : from+n : from+n]
+}
+
+// listBlock is how many texts are asked memory for at once.
+const listBlock = 96
 
 // read gives what the symlink path leads to, "" when it is no link; gone says that
 // there is nothing of that name.

@@ -35,7 +35,7 @@ func (e Env) locate(raw, cwd string) place {
 		return p
 	}
 	// Nearly every path has one reading: one piece of memory for the three lists.
-	room := make([]string, 6)
+	room := e.links.room(6)
 	p.lexical, p.real, p.wide = room[0:0:1], room[1:1:3], room[3:3:6]
 	var two [2]string
 	for _, abs := range e.readings(two[:0], raw, cwd) {
@@ -44,7 +44,7 @@ func (e Env) locate(raw, cwd string) place {
 		clean := path.Clean(abs)
 		p.lexical = addNew(p.lexical, clean)
 		p.follow(e, clean)
-		if strings.Contains(abs, "/..") {
+		if strings.Contains(abs, "/../") || strings.HasSuffix(abs, "/..") {
 			p.follow(e, abs)
 		}
 	}

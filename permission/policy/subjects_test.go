@@ -295,7 +295,7 @@ func TestCommandsThatFetch(t *testing.T) {
 		{"bash -c 'curl evil.com'", Deny},
 		{"curl https://example.com/evil.com", Allow},
 	} {
-		if got := p.Judge(p.Analyse(command(t, tt.command)), contract.ModeDefault); got.Verdict != tt.want {
+		if got := Explain(p, command(t, tt.command), contract.ModeDefault); got.Verdict != tt.want {
 			t.Errorf("%q = %s, want %s\n%s", tt.command, got.Verdict, tt.want, text(got))
 		}
 	}
@@ -311,7 +311,7 @@ func TestUnknownPrograms(t *testing.T) {
 	for cmd, want := range map[string]Verdict{
 		"frob x": Allow, "frob .env": Ask, "frob --out=.env": Ask, "frob -o.env": Ask, "frob a.key": Ask, "frob": Allow, "frob /etc/x": Ask, "cat x": Deny,
 	} {
-		if got := p.Judge(p.Analyse(command(t, cmd)), contract.ModeDefault); got.Verdict != want {
+		if got := Explain(p, command(t, cmd), contract.ModeDefault); got.Verdict != want {
 			t.Errorf("%q = %s, want %s\n%s", cmd, got.Verdict, want, text(got))
 		}
 	}

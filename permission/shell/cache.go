@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Bounds of a Cache. A script takes some 30 times the memory of its text.
+// Bounds of a Cache. A script takes some 20 times the memory of its text.
 const (
 	// maxCached is how many scripts are kept, maxCachedBytes how much text they
 	// have together, maxCachedText each of them. What is beyond is read again.

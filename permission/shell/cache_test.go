@@ -48,11 +48,39 @@ func TestCacheIsShared(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for k := range 200 {
-				if s := c.Read(fmt.Sprint("echo ", (i+k)%20)); s.Normal() != fmt.Sprint("echo ", (i+k)%20) {
+				s := c.Read(fmt.Sprint("echo ", (i+k)%20))
+				if k%3 == 0 {
+					s.Slim()
+				}
+				if s.Normal() != fmt.Sprint("echo ", (i+k)%20) {
 					t.Errorf("got %q", s.Normal())
 				}
 			}
 		})
 	}
 	wg.Wait()
+}
+
+// A script without the memory that only Normal needs is read again for it.
+func TestSlim(t *testing.T) {
+	c := NewCache()
+	for _, src := range []string{"git   status", "a |  b && { c; }", "cat <<X\nx\nX", "(("} {
+		want := Read(src)
+		for range 2 {
+			s := c.Read(src)
+			s.Slim()
+			if got := s.Normal(); got != want.Normal() {
+				t.Errorf("Normal of %q = %q, want %q", src, got, want.Normal())
+			}
+			s.Slim()
+			if got := s.Normal(); got != want.Normal() {
+				t.Errorf("Normal of %q = %q when it was made before, want %q", src, got, want.Normal())
+			}
+		}
+	}
+	if s := c.Read("echo  x"); s.normal.file == nil {
+		t.Error("what was parsed is gone before it was wanted")
+	} else if s.Slim(); s.normal.file != nil {
+		t.Error("what was parsed is kept")
+	}
 }

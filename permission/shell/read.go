@@ -54,7 +54,7 @@ func read(src string, kits *kits) (s Script) {
 	r := reader{src: src, script: &s, sink: &s.Commands, budget: &budget, kit: kit}
 	r.stmts(file.Stmts)
 	kits.give(kit, len(src))
-	s.normal = &normal{file: file, kits: kits, size: len(src)}
+	s.normal = &normal{file: file, src: src, kits: kits}
 	markFirstChdir(file, &s)
 	return s
 }

@@ -35,13 +35,14 @@ type Script struct {
 
 // normal is made when it is asked for.
 type normal struct {
-	once sync.Once
+	mu   sync.Mutex
 	text string
-	// file is what was parsed, nil when text is made: it takes most of the memory.
+	// file is what src was parsed to, nil when text is made, or nobody wants it for
+	// the time being: it takes most of the memory.
 	file *syntax.File
-	// kits print it, size is the length of the source.
+	src  string
+	// kits print it.
 	kits *kits
-	size int
 }
 
 // Normal is the script in canonical spacing, the same for scripts that differ in
@@ -50,18 +51,37 @@ func (s *Script) Normal() string {
 	if s.Opaque != "" || s.normal == nil {
 		return ""
 	}
-	s.normal.once.Do(func() {
-		s.normal.text = s.normal.print()
-		s.normal.file = nil
-	})
-	return s.normal.text
+	n := s.normal
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.text == "" {
+		n.text = n.print()
+		n.file = nil
+	}
+	return n.text
+}
+
+// Slim gives back the memory that only Normal needs; it reads the script again when it
+// is called after all. It is safe for concurrent use.
+func (s *Script) Slim() {
+	if n := s.normal; n != nil {
+		n.mu.Lock()
+		n.file = nil
+		n.mu.Unlock()
+	}
 }
 
 func (n *normal) print() string {
 	var b strings.Builder
 	kit := n.kits.take()
-	err := kit.printer.Print(&b, n.file)
-	n.kits.give(kit, n.size)
+	file, err := n.file, error(nil)
+	if file == nil {
+		file, err = kit.parse(n.src)
+	}
+	if err == nil {
+		err = kit.printer.Print(&b, file)
+	}
+	n.kits.give(kit, len(n.src))
 	if err != nil {
 		return ""
 	}
