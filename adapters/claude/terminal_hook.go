@@ -322,8 +322,9 @@ func (t *terminal) release(r *request) {
 	if a == nil {
 		return
 	}
-	if t.typed.typing() {
-		t.waitFor("", ownDialog+r.hook, time.Second, func(reply) { t.release(r) }) // its dialog would take the Enter
+	if t.typed.typing() && t.onTheWay(t.typed.queue[0]) {
+		// Its dialog would take the key. Another is not pressed while the request is open.
+		t.waitFor("", ownDialog+r.hook, time.Second, func(reply) { t.release(r) })
 		return
 	}
 	t.hooks.standing[r.hook] = standing{a.key, r.call, r.agent}

@@ -175,6 +175,30 @@ func TestTerminalBackgroundAsk(t *testing.T) {
 	}
 }
 
+// A text that was pasted waits for the request to be over, and the request does not wait
+// for the text: it is left to the dialog when no key is on its way.
+func TestTerminalBackgroundAskWhileTyping(t *testing.T) {
+	c, id := askedInBackground(t)
+	c.submit(adapters.Answer{Ask: id, Decision: contract.AllowOnce})
+	c.shown = &menu // the text is not seen to have come
+	c.submit(adapters.Prompt{ID: "p1", Text: "hello"})
+	c.hook("PreToolUse", `"agent_id":"abc","tool_name":"Bash","tool_input":{"command":"pwd"},"tool_use_id":"t2"`)
+	id, _ = c.hook("PermissionRequest", `"agent_id":"abc","tool_name":"Bash","tool_input":{"command":"pwd"}`)
+	c.shown = nil
+	c.wait(40 * time.Second)
+	if got, answered := c.reply(id); !answered || got != "" {
+		t.Errorf("answer after 40 s = %q, %v, want nothing, for the dialog", got, answered)
+	}
+	if strings.Contains(c.typed(), "\r") {
+		t.Errorf("typed %q, want no Enter while the dialog may stand", c.typed())
+	}
+	c.hook("PostToolUse", `"agent_id":"abc","tool_name":"Bash","tool_use_id":"t2"`)
+	c.wait(time.Minute)
+	if !slices.Equal(c.sent, []string{"hello"}) {
+		t.Errorf("sent %q when the dialog was over, want the prompt", c.sent)
+	}
+}
+
 // The dialog of a sub-agent keeps others from typing until it is known to be closed,
 // which an abort does not do.
 func TestTerminalBackgroundDialog(t *testing.T) {

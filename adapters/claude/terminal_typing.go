@@ -79,12 +79,16 @@ func (t *terminal) pump() {
 // no Enter can be pressed now, nor was a key that may not have been read yet.
 func (t *terminal) pointless(k *text) bool {
 	_, _, line := t.watch.box()
+	return k.overheld && !t.onTheWay(k) && (!line || t.danger() != "")
+}
+
+// onTheWay reports whether a key of a text that is being typed may not have been read yet.
+func (t *terminal) onTheWay(k *text) bool {
 	keys := k.pasted
 	if k.entered.After(keys) {
 		keys = k.entered
 	}
-	read := !t.now.Before(keys.Add(enterPatience))
-	return k.overheld && read && (!line || t.danger() != "")
+	return t.now.Before(keys.Add(enterPatience))
 }
 
 // lookFor looks at the screen now and then for what was done at a time: often at first.
