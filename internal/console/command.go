@@ -134,6 +134,20 @@ func (c *console) commanded(ctx context.Context, b byte) (End, error) {
 	return 0, c.tell(ctx, c.help())
 }
 
+// allCommanded takes the keys that came before a hint of others: it may come of them.
+func (c *console) allCommanded(ctx context.Context) (End, error) {
+	for {
+		select {
+		case b := <-c.events:
+			if end, err := c.commanded(ctx, b); end != 0 || err != nil {
+				return end, err
+			}
+		default:
+			return 0, nil
+		}
+	}
+}
+
 func (c *console) help() string {
 	keys := []string{"d leaves", "z stops this program", "q ends the session"}
 	if c.opts.Alone {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"github.com/agenthost/agenthost/internal/leaktest"
 )
@@ -148,6 +149,32 @@ func TestNotTyped(t *testing.T) {
 	a.do(func() { a.refuses = nil })
 	p.press("y")
 	a.until(t, "the key", func() bool { return string(a.typed) == "y" })
+}
+
+// A key ends the hint that stood when it was typed, and not the one that says that it did
+// not go.
+func TestKeyAndItsHint(t *testing.T) {
+	for _, stood := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &console{events: make(chan byte, 1)}
+			c.out = newOutbox(c)
+			c.held.Store(true)
+			c.notice.Store(stood)
+			c.out.typed = make([]byte, MaxTyped)
+			done := make(chan struct{})
+			go func() { defer close(done); c.typedKeys(t.Context(), []byte("x")) }()
+			synctest.Wait() // there is no room for it
+			if got := len(c.events) == 1; got != stood {
+				t.Errorf("a hint stood: %t, it is ended before the key goes: %t", stood, got)
+			}
+			c.notice.Store(true) // it did not go
+			c.out.drop()
+			<-done
+			if got := len(c.events) == 1; got != stood {
+				t.Errorf("a hint stood: %t, one is ended when the key has gone: %t", stood, got)
+			}
+		})
+	}
 }
 
 // TestAnotherAgent: what waits to be typed is meant for the agent that was seen, and goes to

@@ -214,16 +214,16 @@ func (c *console) typed(ctx context.Context, events []keyEvent) {
 	}
 }
 
-// typedKeys passes on keys for the agent.
+// typedKeys passes on keys for the agent. They end the hint that stands, and not the one
+// that comes of them.
 func (c *console) typedKeys(ctx context.Context, p []byte) {
+	if c.notice.Load() {
+		select {
+		case c.events <- 0:
+		default: // it has enough to do
+		}
+	}
 	if c.held.Load() {
 		c.out.add(ctx, p)
-	}
-	if !c.notice.Load() {
-		return
-	}
-	select {
-	case c.events <- 0:
-	default: // it has enough to do
 	}
 }

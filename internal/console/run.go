@@ -186,7 +186,9 @@ func (c *console) loop(ctx context.Context) (End, error) {
 		case b := <-c.events:
 			end, err = c.commanded(ctx, b)
 		case text := <-c.told:
-			err = c.tell(ctx, text)
+			if end, err = c.allCommanded(ctx); end == 0 && err == nil {
+				err = c.tell(ctx, text)
+			}
 		case r := <-c.chunks:
 			end, err = c.got(ctx, r)
 		case <-tick.C:
