@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -337,6 +338,26 @@ func TestSocketDir(t *testing.T) {
 	info, err := os.Stat(second)
 	if err != nil || info.Mode().Perm() != 0o700 || len(second) > maxSocketDir {
 		t.Errorf("%s: %v, %v; want mode 700 and at most %d bytes", second, info.Mode(), err, maxSocketDir)
+	}
+}
+
+// A directory that has become somebody else's is left, and forgotten.
+func TestSocketDirOfOthers(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("nothing is somebody else's for root")
+	}
+	session, base := t.TempDir(), t.TempDir()
+	dir := filepath.Join(base, socketPrefix+"x")
+	note := filepath.Join(session, socketDirFile)
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(note, []byte(dir), 0o600), os.Chmod(base, 0o500)); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(base, 0o700) })
+	if err := removeSocketDir(session); err != nil {
+		t.Errorf("removeSocketDir = %v, want nil", err)
+	}
+	if _, err := os.Stat(note); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the note: %v, want it gone", err)
 	}
 }
 

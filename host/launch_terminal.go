@@ -140,9 +140,12 @@ func removeSocketDir(session string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// Nothing but a directory of ours: the file may be anybody's by now.
+	// Nothing but a directory of ours: the file may be anybody's by now, and so may what is
+	// at that place, where systems clean up; that stays, and keeps no session from going on.
 	if dir := string(old); err == nil && filepath.IsAbs(dir) && strings.HasPrefix(filepath.Base(dir), socketPrefix) {
-		err = os.RemoveAll(dir)
+		if err = os.RemoveAll(dir); errors.Is(err, fs.ErrPermission) {
+			err = nil
+		}
 	}
 	if err == nil {
 		err = os.Remove(note)
