@@ -1,10 +1,6 @@
 package adapters
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Set is an immutable set of adapters by name.
 type Set struct{ byName map[string]Adapter }
@@ -19,12 +15,10 @@ func NewSet(list ...Adapter) Set {
 	return s
 }
 
-// Get returns the adapter that users call name.
-func (s Set) Get(name string) (Adapter, error) {
-	if a, ok := s.byName[name]; ok {
-		return a, nil
-	}
-	return nil, fmt.Errorf("unknown agent %q: want one of %s", name, strings.Join(s.Names(), ", "))
+// Get returns the adapter that users call name, and whether there is one.
+func (s Set) Get(name string) (Adapter, bool) {
+	a, ok := s.byName[name]
+	return a, ok
 }
 
 // Names lists the names in alphabetical order.

@@ -18,6 +18,31 @@ func (r *reader) agents(n *yaml.Node, path string, d *document) {
 		}
 		d.agents[name] = r.agent(v, at)
 	})
+	if d.known == nil {
+		return
+	}
+	d.known = slices.Clone(d.known)
+	for _, a := range d.custom {
+		d.known = append(d.known, a.Name)
+	}
+	r.strangers(n, path, d.known)
+}
+
+// strangers has a fault for each agent that there is not: what is set for it would be
+// set for nobody.
+func (r *reader) strangers(n *yaml.Node, path string, known []string) {
+	n = resolve(n)
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		k := resolve(n.Content[i])
+		if k.Kind != yaml.ScalarNode || k.Tag == "!!merge" || k.Value == "custom" || contains(known, k.Value) {
+			continue
+		}
+		hint := suggest(k.Value, slices.Concat(known, []string{"custom"}))
+		if hint == "" {
+			hint = "; one of your own stands under agents.custom"
+		}
+		r.fault(k, join(path, k.Value), "unknown agent %q%s", k.Value, hint)
+	}
 }
 
 func (r *reader) agent(n *yaml.Node, path string) Agent {

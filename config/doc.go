@@ -18,7 +18,8 @@
 // # Non-goals
 //
 // What rules and quirks mean is checked by those who use them: LoadOptions.Check
-// takes part in every load. Config knows no agent.
+// takes part in every load. Config knows no agent: LoadOptions.KnownAgents has their
+// names.
 //
 // # viper
 //

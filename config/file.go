@@ -51,6 +51,9 @@ type document struct {
 	custom []CustomAgent
 	rules  []Rule
 	prices map[string]Price
+	// known are the agents that there are, with those of the file; nil for any.
+	known    []string
+	warnings []string
 }
 
 // value is a scalar as it was written.
@@ -59,9 +62,10 @@ type value struct {
 	from Fault // File, Line and Path of it
 }
 
-// parseFile reads a file's content. name is for faults.
-func parseFile(data []byte, name, home string) (document, Faults) {
-	d := document{values: map[string]value{}, agents: map[string]Agent{}, prices: map[string]Price{}}
+// parseFile reads a file's content. name is for faults; known are the agents that there
+// are without the file, nil for any.
+func parseFile(data []byte, name, home string, known []string) (document, Faults) {
+	d := document{values: map[string]value{}, agents: map[string]Agent{}, prices: map[string]Price{}, known: known}
 	r := &reader{file: name, home: home}
 	dec := yaml.NewDecoder(strings.NewReader(string(data)))
 	var root, second yaml.Node
@@ -75,7 +79,24 @@ func parseFile(data []byte, name, home string) (document, Faults) {
 		return d, Faults{{File: name, Line: second.Line, Text: "want one YAML document, got another behind it"}}
 	}
 	r.document(root.Content[0], &d)
+	d.warnings = d.strangers()
 	return d, r.faults
+}
+
+// strangers are warnings of rules that are for agents that there are not: they may be
+// meant for other machines, and hold for nobody here.
+func (d *document) strangers() (warnings []string) {
+	if d.known == nil {
+		return nil
+	}
+	for _, rule := range d.rules {
+		for _, name := range rule.Agents {
+			if !contains(d.known, name) {
+				warnings = append(warnings, fmt.Sprintf("%s.agents: unknown agent %q%s", rule.At, name, suggest(name, d.known)))
+			}
+		}
+	}
+	return warnings
 }
 
 // syntaxFault takes the line out of an error of the YAML parser.

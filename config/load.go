@@ -26,6 +26,9 @@ type LoadOptions struct {
 	// KnownEnv are variables of the prefix AGENTHOST_ that are no keys and are not
 	// to be warned of.
 	KnownEnv []string
+	// KnownAgents are the names of the agents that there are beside those that the
+	// file adds. Nil checks no name.
+	KnownAgents []string
 	// Check is a further check of the whole, nil for none. Its error makes the load
 	// fail; a Faults is joined with the others.
 	Check func(Config) error
@@ -130,7 +133,7 @@ func (o LoadOptions) read() ([]byte, source, error) {
 func (o LoadOptions) build(data []byte, src source) (Config, error) {
 	env := environment(o.environ())
 	home := homeOf(env)
-	doc, faults := parseFile(data, src.path, home)
+	doc, faults := parseFile(data, src.path, home, o.KnownAgents)
 	l := layers{
 		v: viper.NewWithOptions(viper.KeyDelimiter("::")), home: home, faults: faults, origins: map[string]string{}, values: map[string]any{},
 	}
@@ -148,7 +151,8 @@ func (o LoadOptions) build(data []byte, src source) (Config, error) {
 	if src.warn != "" {
 		c.Warnings = append(c.Warnings, src.warn)
 	}
-	c.Warnings = append(c.Warnings, l.agentEnvironment(env, c.agents, o.KnownEnv)...)
+	c.Warnings = append(c.Warnings, doc.warnings...)
+	c.Warnings = append(c.Warnings, l.agentEnvironment(env, c.agents, o.KnownEnv, doc.known)...)
 	l.whole(c)
 	if len(l.faults) > 0 {
 		return Config{}, l.faults
@@ -255,8 +259,9 @@ func (l *layers) overrides(set map[string]Override) {
 }
 
 // agentEnvironment applies AGENTHOST_AGENTS_NAME_MODEL, _MODE and _THINKING, and
-// returns a warning for each variable of the prefix that means nothing.
-func (l *layers) agentEnvironment(env map[string]string, agents map[string]Agent, also []string) (warnings []string) {
+// returns a warning for each variable of the prefix that means nothing. names are the
+// agents that there are, nil for any.
+func (l *layers) agentEnvironment(env map[string]string, agents map[string]Agent, also, names []string) (warnings []string) {
 	known := append([]string{prefix + "CONFIG"}, also...)
 	for _, k := range keys() {
 		known = append(known, k.env())
@@ -267,23 +272,35 @@ func (l *layers) agentEnvironment(env map[string]string, agents map[string]Agent
 		}
 		rest, ok := strings.CutPrefix(name, prefix+"AGENTS_")
 		i := strings.LastIndexByte(rest, '_')
-		if ok && i > 0 && setAgent(agents, rest[:i], rest[i+1:], env[name]) {
-			continue
+		if ok && i > 0 {
+			agent := agentOf(rest[:i], agents, names)
+			known := names == nil || contains(names, agent)
+			if known && setAgent(agents, agent, rest[i+1:], env[name]) {
+				continue
+			}
+			if !known {
+				warnings = append(warnings, fmt.Sprintf("the variable %s means nothing: unknown agent %q%s", name, agent, suggest(agent, names)))
+				continue
+			}
 		}
 		warnings = append(warnings, fmt.Sprintf("the variable %s means nothing%s", name, suggest(name, known)))
 	}
 	return warnings
 }
 
-// setAgent sets one value of an agent whose name a variable tells. Empty values
-// count as not set.
-func setAgent(agents map[string]Agent, variable, setting, text string) bool {
-	name := strings.ReplaceAll(strings.ToLower(variable), "_", "-")
-	for have := range agents {
+// agentOf is the agent whose name a variable tells: one that the file has something
+// for, or else one of names.
+func agentOf(variable string, agents map[string]Agent, names []string) string {
+	for _, have := range slices.Concat(slices.Sorted(maps.Keys(agents)), names) {
 		if snake(strings.ToLower(have)) == variable {
-			name = have
+			return have
 		}
 	}
+	return strings.ReplaceAll(strings.ToLower(variable), "_", "-")
+}
+
+// setAgent sets one value of an agent. Empty values count as not set.
+func setAgent(agents map[string]Agent, name, setting, text string) bool {
 	a := agents[name]
 	field, ok := map[string]*string{"MODEL": &a.Model, "MODE": &a.Mode, "THINKING": &a.Thinking}[setting]
 	if ok && text != "" {

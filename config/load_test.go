@@ -382,6 +382,52 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// What is set for an agent that there is not is set for nobody, so it is told.
+func TestUnknownAgents(t *testing.T) {
+	const file = `
+permissions: {rules: [{deny: read, agents: [mine, cladue, claude]}]}
+agents:
+  clade: {model: m}
+  other: {command: [other, --acp]}
+  My_Agent: {model: m}
+  custom:
+    - {name: mine, command: [mine]}
+    - {name: My_Agent, command: [mine]}
+`
+	known := []string{"claude", "codex"}
+	_, err := load(t, file, config.LoadOptions{KnownAgents: known})
+	var faults config.Faults
+	if !errors.As(err, &faults) || len(faults) != 2 {
+		t.Fatalf("Load gave %v, want two faults", err)
+	}
+	for i, want := range []string{
+		`:4: agents.clade: unknown agent "clade", did you mean "claude"?`,
+		`:5: agents.other: unknown agent "other"; one of your own stands under agents.custom`,
+	} {
+		if got := faults[i].Error(); !strings.HasSuffix(got, want) {
+			t.Errorf("fault %d = %s, want %s", i, got, want)
+		}
+	}
+	if _, err := load(t, file, config.LoadOptions{}); err != nil {
+		t.Errorf("Load without known names gave %v", err)
+	}
+
+	good := strings.NewReplacer("  clade: {model: m}\n", "", "  other: {command: [other, --acp]}\n", "").Replace(file)
+	c, err := load(t, good, config.LoadOptions{KnownAgents: known, Environ: []string{
+		"AGENTHOST_AGENTS_CODEX_MODEL=a", "AGENTHOST_AGENTS_MINE_MODEL=b", "AGENTHOST_AGENTS_MY_AGENT_MODEL=c", "AGENTHOST_AGENTS_CODX_MODEL=d",
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Agent("codex").Model != "a" || c.Agent("mine").Model != "b" || c.Agent("My_Agent").Model != "c" || slices.Contains(c.Agents(), "codx") {
+		t.Errorf("agents are %q, want codex, mine and My_Agent with the models of the variables", c.Agents())
+	}
+	if len(c.Warnings) != 2 || !strings.HasSuffix(c.Warnings[0], `permissions.rules[0].agents: unknown agent "cladue", did you mean "claude"?`) ||
+		c.Warnings[1] != `the variable AGENTHOST_AGENTS_CODX_MODEL means nothing: unknown agent "codx", did you mean "codex"?` {
+		t.Errorf("warnings are %q", c.Warnings)
+	}
+}
+
 func TestPath(t *testing.T) {
 	for _, c := range []struct {
 		o    config.LoadOptions

@@ -63,7 +63,8 @@ The rules of the policy, see [permissions.md](permissions.md). Each has one of `
 
 ## agents
 
-` + "`agents.NAME`" + ` sets something for the agent that users call NAME; names of variables, models and settings keep their case.
+` + "`agents.NAME`" + ` sets something for the agent that users call NAME; names of variables, models and settings keep their case. A NAME that no
+agent has is an error; in a variable, or in the filter agents of a rule, it is a warning.
 
 | key | |
 |---|---|
@@ -199,7 +200,7 @@ func TestSchema(t *testing.T) {
 		if err := validate(t, content); err != nil {
 			t.Errorf("the schema refuses\n%s\n%v", content, err)
 		}
-		if _, faults := parseFile([]byte(content), "f", "/h"); len(faults) > 0 {
+		if _, faults := parseFile([]byte(content), "f", "/h", nil); len(faults) > 0 {
 			t.Errorf("the loader refuses\n%s\n%v", content, faults)
 		}
 	}

@@ -126,9 +126,8 @@ func probeAll(ctx context.Context, set adapters.Set) []agentInfo {
 		wg.Go(func() {
 			limit <- struct{}{}
 			defer func() { <-limit }()
-			if a, err := set.Get(name); err == nil {
-				infos[i] = probe(ctx, a)
-			}
+			a, _ := set.Get(name)
+			infos[i] = probe(ctx, a)
 		})
 	}
 	wg.Wait()

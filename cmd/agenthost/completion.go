@@ -65,12 +65,12 @@ func completeAgents(cmd *cobra.Command, _ []string, word string) ([]cobra.Comple
 	}
 	set := agentSet(cfg)
 	var list []cobra.Completion
-	for _, name := range append(set.Names(), "acp", ptyAgent) {
+	for _, name := range runnable(set) {
 		title := "any agent that speaks ACP, behind --"
 		if name == ptyAgent {
 			title = "any program of the terminal, behind --"
 		}
-		if a, err := set.Get(name); err == nil {
+		if a, ok := set.Get(name); ok {
 			title = a.Describe().Title
 		}
 		list = append(list, offer(name, title))

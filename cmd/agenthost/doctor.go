@@ -122,7 +122,7 @@ func checkPolicy(cfg configuration) finding {
 		f.Status, f.Detail, f.Mend = ill, err.Error(), "see docs/permissions.md for the rules"
 		return f
 	}
-	sum := policy.Check(p)
+	sum := policy.Check(p, runnable(agentSet(cfg)))
 	f.Detail = fmt.Sprintf("%d deny, %d ask, %d allow; mode %s", sum.Deny, sum.Ask, sum.Allow, sum.Mode)
 	if len(sum.Warnings) > 0 {
 		f.Status, f.Mend = doubtful, strings.Join(sum.Warnings, "; ")

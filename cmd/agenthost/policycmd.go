@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ func newPolicyCheck(st *streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return writeAs(st.out, asJSON, policy.Check(p))
+			return writeAs(st.out, asJSON, policy.Check(p, agentNames(cmd)))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -70,6 +71,23 @@ func policyOf(cmd *cobra.Command, file string) (*policy.Policy, error) {
 		return nil, err
 	}
 	return basePolicy(cfg, env)
+}
+
+// agentNames are the agents that there are, nil for a config that cannot be read: a
+// policy file is checked without it.
+func agentNames(cmd *cobra.Command) []string {
+	cfg, err := loadConfig(cmd)
+	if err != nil {
+		return nil
+	}
+	return runnable(agentSet(cfg))
+}
+
+// warnOfAgent tells of the name of an agent that there is not: no rule for one holds for it.
+func warnOfAgent(st *streams, at, name string, known []string) {
+	if name != "" && known != nil && !slices.Contains(known, name) {
+		fmt.Fprintf(st.err, "agenthost: warning: %s: %v\n", at, unknownAgent(name, known))
+	}
 }
 
 // rendered is a value of package policy that can be shown.
@@ -139,6 +157,9 @@ func (f *explainFlags) explain(cmd *cobra.Command, st *streams, args []string) e
 	if err != nil {
 		return usage("name a directory", "--cwd: %v", err)
 	}
+	if f.agent != "" {
+		warnOfAgent(st, "--agent", f.agent, agentNames(cmd))
+	}
 	e := policy.Explain(p, policy.Request{Tool: tool, Args: input, Cwd: dir, Agent: f.agent}, contract.PermissionMode(mode))
 	return writeAs(st.out, f.json, e)
 }
@@ -163,10 +184,12 @@ func newPolicyTest(st *streams) *cobra.Command {
 			if err != nil {
 				return usage("see docs/permissions.md for its form", "%s: %v", args[0], err)
 			}
+			known := agentNames(cmd)
 			for i := range list { // as explain does: none is this directory
 				if list[i].Cwd, err = filepath.Abs(list[i].Cwd); err != nil {
 					return usage("name a directory", "%s: cwd: %v", list[i].At, err)
 				}
+				warnOfAgent(st, list[i].At, list[i].Agent, known)
 			}
 			failed, err := policy.WriteResults(st.out, policy.RunTests(p, list))
 			if err != nil {

@@ -57,12 +57,12 @@ func replayFile(st *streams, set adapters.Set, path, agent string, profile contr
 	if agent == "" {
 		agent = file.Header.Agent
 	}
-	a, err := set.Get(agent)
-	if agent == "acp" {
-		a, err = customACP(file.Header.Command), nil
-	}
-	if err != nil {
-		return usage("name it with --agent", "%v", err)
+	a, ok := set.Get(agent)
+	switch {
+	case agent == anyACP:
+		a = customACP(file.Header.Command)
+	case !ok:
+		return usage("name it with --agent", "%v", unknownAgent(agent, append(set.Names(), anyACP)))
 	}
 	played := replay.Play(replay.Config{Adapter: a}, file)
 	for _, env := range played.Envelopes {

@@ -26,6 +26,7 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, hc *host.Confi
 		if err != nil {
 			return nil, err
 		}
+		warnOf(st, file, runnable(agentSet(cfg)))
 		base = policy.Join(base, file)
 	}
 	rules, err := policy.FromFlags(policy.Flags{
@@ -34,9 +35,7 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, hc *host.Confi
 	if err != nil {
 		return nil, usage("see docs/permissions.md for the rules", "%v", err)
 	}
-	for _, w := range policy.Check(rules).Warnings {
-		fmt.Fprintln(st.err, "agenthost: warning:", w)
-	}
+	warnOf(st, rules, nil)
 	if f.onAsk == string(policy.OnAskPrompt) && f.output != outputTUI && (!asksHere(st) || f.input != "text") {
 		return nil, usage("use --on-ask wait, deny or fail", "--on-ask prompt: there is no terminal to ask at")
 	}
@@ -58,6 +57,13 @@ func sessionMediator(st *streams, cfg configuration, f *runFlags, hc *host.Confi
 		hc.Options.Mode = string(mode) // a policy file's: the agent is held to it, too
 	}
 	return m, nil
+}
+
+// warnOf tells of rules that hardly say what was meant.
+func warnOf(st *streams, p *policy.Policy, agents []string) {
+	for _, w := range policy.Check(p, agents).Warnings {
+		fmt.Fprintln(st.err, "agenthost: warning:", w)
+	}
 }
 
 // watched are the uses that the rules of p are about, for an agent.

@@ -23,7 +23,7 @@ import (
 func localOnly(req runRequest) string {
 	f := req.flags
 	for name, set := range map[string]bool{
-		"--local": f.local, "--config": req.configFile != "", "the agent acp": req.agent == "acp", "arguments for the agent": len(req.args) > 0 && req.agent != ptyAgent,
+		"--local": f.local, "--config": req.configFile != "", "the agent acp": req.agent == anyACP, "arguments for the agent": len(req.args) > 0 && req.agent != ptyAgent,
 		"--command": f.command != "", "--record": f.record != "",
 		"--policy": f.policy != "", "--allow": len(f.allow) > 0, "--ask": len(f.ask) > 0, "--deny": len(f.deny) > 0,
 		"--allow-bypass": f.allowBypass, "--requeue": f.requeue, "--input": f.input != "text",

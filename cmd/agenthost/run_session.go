@@ -365,7 +365,7 @@ func wantsCommand(req runRequest) error {
 		return nil
 	}
 	switch req.agent {
-	case "acp":
+	case anyACP:
 		return usage("agenthost run acp -- my-agent --acp", "acp: want the agent's command behind --")
 	case ptyAgent:
 		return usage("agenthost run pty -- htop", "pty: want a command behind --")
@@ -382,7 +382,7 @@ func pickAgent(cfg configuration, req runRequest) (a adapters.Adapter, command, 
 			return nil, nil, nil, usage("quote it as a shell would", "--command: want a command line, got %q", req.flags.command)
 		}
 	}
-	if req.agent == "acp" {
+	if req.agent == anyACP {
 		if command == nil {
 			command, args = req.args, nil
 		}

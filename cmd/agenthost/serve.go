@@ -135,8 +135,9 @@ func serve(ctx context.Context, st *streams, file string, f *serveFlags) error {
 // openServer reads the configuration and opens the daemon.
 func openServer(st *streams, file string, f *serveFlags) (*server, error) {
 	s := &server{}
-	check := func(c config.Config) error { _, err := basePolicy(c, policy.HostEnv()); return err }
-	live, err := config.NewLive(config.LoadOptions{File: file, Environ: environ(), KnownEnv: hostsOwn(), Check: check})
+	options := loadOptions(file)
+	options.Check = func(c config.Config) error { _, err := basePolicy(c, policy.HostEnv()); return err }
+	live, err := config.NewLive(options)
 	if err != nil {
 		return nil, usage("agenthost config schema lists every key", "%v", err)
 	}

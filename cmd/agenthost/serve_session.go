@@ -71,10 +71,7 @@ func (s *server) agents(context.Context) []wire.AgentInfo {
 	set := agentSet(cfg)
 	var list []wire.AgentInfo
 	for _, name := range set.Names() {
-		a, err := set.Get(name)
-		if err != nil {
-			continue
-		}
+		a, _ := set.Get(name)
 		d := a.Describe()
 		info := wire.AgentInfo{Name: name, Title: d.Title, Missing: map[session.Capability]string{}}
 		for _, c := range d.Claims {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -20,6 +22,7 @@ import (
 	"github.com/agenthost/agenthost/contract"
 	"github.com/agenthost/agenthost/host"
 	"github.com/agenthost/agenthost/internal/redact"
+	"github.com/agenthost/agenthost/internal/slip"
 	"github.com/agenthost/agenthost/journal"
 	"github.com/agenthost/agenthost/permission/policy"
 )
@@ -36,11 +39,15 @@ func loadConfig(cmd *cobra.Command) (configuration, error) {
 }
 
 func loadConfigFile(file string) (configuration, error) {
-	cfg, err := config.Load(config.LoadOptions{File: file, Environ: environ(), KnownEnv: hostsOwn()})
+	cfg, err := config.Load(loadOptions(file))
 	if err != nil {
 		return configuration{}, usage("agenthost config schema lists every key", "%v", err)
 	}
 	return cfg, nil
+}
+
+func loadOptions(file string) config.LoadOptions {
+	return config.LoadOptions{File: file, Environ: environ(), KnownEnv: hostsOwn(), KnownAgents: runnable(agentSet(configuration{}))}
 }
 
 // hostsOwn are the variables of the processes that a host starts, which are no settings:
@@ -83,14 +90,38 @@ func agentSet(cfg configuration) adapters.Set {
 // agentNamed is an agent that can be run by its name: one of the set, or pty, which is
 // none that can be listed, as it is whatever stands behind --.
 func agentNamed(cfg configuration, name string) (adapters.Adapter, error) {
-	if name == ptyAgent {
+	switch name {
+	case ptyAgent:
 		return pty.New(), nil
+	case anyACP:
+		return nil, errors.New("acp is a command behind --, and stands in no configuration")
 	}
-	return agentSet(cfg).Get(name)
+	set := agentSet(cfg)
+	if a, ok := set.Get(name); ok {
+		return a, nil
+	}
+	return nil, unknownAgent(name, runnable(set))
 }
 
-// ptyAgent is the name of the agent that is any program of the terminal.
-const ptyAgent = "pty"
+// runnable are the names that an agent is run by: those of the set, and the two that
+// take a command.
+func runnable(set adapters.Set) []string { return append(set.Names(), anyACP, ptyAgent) }
+
+// unknownAgent says that no agent has a name: which one was probably meant, or else
+// which there are.
+func unknownAgent(name string, known []string) error {
+	if near := slip.Nearest(name, known); near != "" {
+		return fmt.Errorf("unknown agent %q, did you mean %q?", name, near)
+	}
+	return fmt.Errorf("unknown agent %q: want one of %s", name, strings.Join(known, ", "))
+}
+
+// ptyAgent is the name of the agent that is any program of the terminal, anyACP of the
+// one that is any program that speaks ACP.
+const (
+	ptyAgent = "pty"
+	anyACP   = "acp"
+)
 
 func customACP(command []string) adapters.Adapter { return acp.Custom(command) }
 

@@ -5,6 +5,17 @@ import (
 	"testing"
 )
 
+func TestNearest(t *testing.T) {
+	known := []string{"claude", "claude-acp", "codex", "pi", "stateDir"}
+	for got, want := range map[string]string{
+		"clade": "claude", "Claude": "claude", "claude_acp": "claude-acp", "codx": "codex", "state-dir": "stateDir", "nobody": "", "xy": "", "": "",
+	} {
+		if near := Nearest(got, known); near != want {
+			t.Errorf("Nearest(%q) = %q, want %q", got, near, want)
+		}
+	}
+}
+
 func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string

@@ -250,7 +250,7 @@ func TestCheckWarns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := Check(p)
+	got := Check(p, nil)
 	if len(got.Warnings) != 3 || !strings.Contains(got.Warnings[0], `did you mean "bash"`) || !strings.Contains(got.Warnings[1], `did you mean "git *"`) ||
 		!strings.Contains(got.Warnings[2], "every program") {
 		t.Errorf("warnings %q", got.Warnings)

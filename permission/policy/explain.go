@@ -5,6 +5,7 @@ import (
 	"encoding/json/v2"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/agenthost/agenthost/contract"
@@ -107,8 +108,9 @@ type Summary struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Check sums p up and looks for rules that hardly say what was meant.
-func Check(p *Policy) Summary {
+// Check sums p up and looks for rules that hardly say what was meant. agents are the
+// names of those that there are; nil checks no name.
+func Check(p *Policy, agents []string) Summary {
 	s := Summary{
 		Mode: p.Mode, Bypass: p.AllowBypass, Timeout: p.Timeout.String(), OnAsk: p.OnAsk,
 		Deny: len(p.deny), Ask: len(p.ask), Allow: len(p.allow),
@@ -119,6 +121,11 @@ func Check(p *Policy) Summary {
 	for _, r := range p.Rules() {
 		if w := r.warning(); w != "" {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %s: %s", r.Where, r, w))
+		}
+		for _, a := range r.agents {
+			if agents != nil && !slices.Contains(agents, a) {
+				s.Warnings = append(s.Warnings, fmt.Sprintf("%s: %s: unknown agent %q%s", r.Where, r, a, nearest(a, agents)))
+			}
 		}
 	}
 	return s

@@ -177,7 +177,7 @@ func TestSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Check(p).WriteText(&b); err != nil {
+	if err := Check(p, nil).WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := "mode default, asks wait for ever; 1 deny, 1 ask and 1 allow rules\nwarning: rules[1]: deny: raed: no agent has a tool of that name here, did you mean \"read\"\n"
@@ -185,7 +185,7 @@ func TestSummary(t *testing.T) {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}
 	b.Reset()
-	if err := Check(p).WriteJSON(&b); err != nil || !strings.HasPrefix(b.String(), `{"mode":"default","allowBypass":false,"timeout":"for ever","deny":1,"ask":1,"allow":1,"warnings":[`) {
+	if err := Check(p, nil).WriteJSON(&b); err != nil || !strings.HasPrefix(b.String(), `{"mode":"default","allowBypass":false,"timeout":"for ever","deny":1,"ask":1,"allow":1,"warnings":[`) {
 		t.Errorf("JSON %s, %v", b.String(), err)
 	}
 }

@@ -198,14 +198,8 @@ func (p *parser) names(n *yaml.Node, at string) []string {
 
 // nearest suggests the known word that got is a slip of.
 func nearest(got string, known []string) string {
-	best, least := "", 3
-	for _, k := range known {
-		if d := slip.Distance(strings.ToLower(got), strings.ToLower(k)); d < least {
-			best, least = k, d
-		}
+	if near := slip.Nearest(got, known); near != "" {
+		return fmt.Sprintf(", did you mean %q", near)
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(", did you mean %q", best)
+	return ""
 }
