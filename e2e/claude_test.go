@@ -371,7 +371,7 @@ func TestClaudeSwitch(t *testing.T) {
 	if end := s.says("Two."); end.Model != "claude-sonnet-5-5" {
 		t.Errorf("the turn ran on %q", end.Model)
 	}
-	envs := s.finished(0)
+	envs := s.finished(1) // bypassPermissions was refused
 	if n := len(events[contract.PermissionRequest](envs)); n != 0 {
 		t.Errorf("%d asks, want none", n)
 	}

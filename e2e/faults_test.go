@@ -359,14 +359,15 @@ func TestTimeout(t *testing.T) {
 	s.finish(5)
 }
 
-// What is not an envelope of the user is said with its line, and the rest goes on.
+// What is not an envelope of the user is said with its line, the rest goes on, and the
+// exit code tells it, too.
 func TestBadInput(t *testing.T) {
 	s := fake(t, "acp", "B067-samewrite.txt")
 	s.stdin.WriteString("no json\n{\"role\":\"agent\",\"ev\":{\"t\":\"text\",\"text\":\"x\"}}\n{\"role\":\"user\",\"ev\":{\"t\":\"text\",\"text\":5}}\n\n")
 	s.prompt("hi")
 	s.turnEnd()
-	s.finish(0)
-	for _, want := range []string{"line 1:", "line 2: role", "line 3: ev.text"} {
+	s.finish(1)
+	for _, want := range []string{"line 1:", "line 2: role", "line 3: ev.text", "3 lines of standard input were not taken"} {
 		if !strings.Contains(s.errs.String(), want) {
 			t.Errorf("stderr = %q, want %q", s.errs.String(), want)
 		}

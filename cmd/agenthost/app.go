@@ -17,7 +17,7 @@ import (
 // The exit codes of every command.
 const (
 	exitOK      = 0
-	exitFailed  = 1   // the turn failed; the journal or the output could not be written; the checked input has faults
+	exitFailed  = 1   // the turn failed; a line of input was not taken; the journal or the output could not be written; the checked input has faults
 	exitUsage   = 2   // the command line or the config is wrong
 	exitStart   = 3   // the agent is not installed, not logged in, or would not start
 	exitRefused = 4   // an ask was refused with --on-ask fail

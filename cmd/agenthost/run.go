@@ -38,8 +38,8 @@ ends and the last turn is over. On a terminal claude, codex and gemini show thei
 own screen (ctrl-] ? helps); others, and --output text, read prompts.
 "run acp -- CMD..." is any agent that speaks ACP, "run pty -- CMD..." any program.
 
-Exit codes: 0 turn completed, 1 turn failed, 2 usage or config, 3 agent not
-installed, not logged in or would not start, 4 refused ask with --on-ask fail,
+Exit codes: 0 turn completed, 1 it failed or input was not taken, 2 usage or
+config, 3 agent not installed, not logged in or would not start, 4 refused ask,
 5 time-out, 130 SIGINT, 143 SIGTERM, 129 SIGHUP, 141 nobody reads the output.`,
 		Example: `  agenthost run gemini -p "explain main.go"
   git diff | agenthost run claude -p - --allow 'bash(go vet *)'

@@ -90,10 +90,14 @@ func (r *runner) result(inputErr, outErr error) error {
 	if errors.As(inputErr, &p) {
 		return p
 	}
-	if inputErr != nil && !errors.Is(inputErr, host.ErrOver) {
+	var refused *refusedInput
+	if inputErr != nil && !errors.As(inputErr, &refused) && !errors.Is(inputErr, host.ErrOver) {
 		return inputProblem(inputErr)
 	}
-	return r.out.once(r.out.last.problem(loginHint(r.session.Adapter())))
+	if err := r.out.once(r.out.last.problem(loginHint(r.session.Adapter()))); err != nil || refused == nil {
+		return err
+	}
+	return failure(refused)
 }
 
 // journalProblem explains a disk that failed.

@@ -36,8 +36,9 @@ func readPrompt(in io.Reader) (string, error) {
 type feeder struct {
 	session *host.Session
 
-	mu  sync.Mutex
-	err io.Writer // guarded by mu
+	mu      sync.Mutex
+	err     io.Writer // guarded by mu
+	refused int       // lines that were not taken; guarded by mu
 }
 
 // prompt sends one prompt with its files.
@@ -123,7 +124,37 @@ func (f *feeder) report(line int, err error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	// A decision that is refused leaves nothing undone: what it was about was decided by
+	// somebody else, or still waits for one.
+	if !errors.As(err, new(*refusedDecision)) {
+		f.refused++
+	}
 	fmt.Fprintf(f.err, "agenthost: standard input, line %d: %v\n", line, err)
+}
+
+// refusedDecision is why a session did not take a permission-response.
+type refusedDecision struct{ error }
+
+func (e *refusedDecision) Unwrap() error { return e.error }
+
+// refusedInput is the error of a run that did not take all that it was sent.
+type refusedInput struct{ lines int }
+
+func (e *refusedInput) Error() string {
+	if e.lines == 1 {
+		return "a line of standard input was not taken"
+	}
+	return fmt.Sprintf("%d lines of standard input were not taken", e.lines)
+}
+
+// whole is nil when every line was taken.
+func (f *feeder) whole() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refused == 0 {
+		return nil
+	}
+	return &refusedInput{f.refused}
 }
 
 // maxInputLine is the longest line of envelopes taken, in bytes: a prompt of the
@@ -157,10 +188,14 @@ func (f *feeder) envelope(ctx context.Context, line []byte) (wait func(context.C
 	if err != nil {
 		return nil, err
 	}
-	return f.session.Begin(ctx, host.Input{
+	wait, err = f.session.Begin(ctx, host.Input{
 		Envelope: env,
 		By:       contract.DecisionBy{Resolver: contract.ByClient, ClientType: contract.ClientCLI},
 	})
+	if _, decides := env.Event.(contract.PermissionResponse); decides && err != nil {
+		err = &refusedDecision{err}
+	}
+	return wait, err
 }
 
 // inputEnvelope is an envelope as people write it: the host gives it what it

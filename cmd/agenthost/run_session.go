@@ -183,7 +183,10 @@ func (r *runner) feed(ctx context.Context, prompt string, hasPrompt bool) error 
 			r.out.ready()
 		})
 	}
-	return r.session.Idle(ctx)
+	if err := r.session.Idle(ctx); err != nil {
+		return err
+	}
+	return f.whole()
 }
 
 // firstPrompt is the prompt of -p, or all of standard input when that is no
