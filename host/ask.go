@@ -10,6 +10,7 @@ import (
 
 	"github.com/agenthost/agenthost/adapters"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/render"
 	"github.com/agenthost/agenthost/permission"
 	"github.com/agenthost/agenthost/permission/policy"
 )
@@ -36,7 +37,7 @@ func (s *Session) openAsk(d adapters.Draft, envs []contract.Envelope) {
 		return
 	}
 	s.ids++
-	a := &ask{key: d.Ask, id: env.ID, call: req.Call, title: req.Title, seq: s.ids, sent: map[string]contract.Envelope{}}
+	a := &ask{key: d.Ask, id: env.ID, call: req.Call, title: render.Plain(req.Title), seq: s.ids, sent: map[string]contract.Envelope{}}
 	s.asks[a.key] = a
 	settle := func(ans permission.Answer) {
 		a.answer.Store(&ans)

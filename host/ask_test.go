@@ -345,5 +345,10 @@ func TestForbiddenCallThatWasNotAsked(t *testing.T) {
 		check(t, st.end(), "user:work", "turn-start", "start:a", "end:a:completed",
 			"start:forbidden", "end:forbidden:completed", "service:error:unsupported",
 			"start:forbidden2", "ask:forbidden2", "answer:forbidden2:allow-once:client", "end:forbidden2:completed", "turn-end:completed")
+		for e := range st.Journal().Envelopes() {
+			if told, ok := e.Event.(contract.Service); ok && !strings.HasSuffix(told.Text, ": run x") { // its title is markdown: "run `x`"
+				t.Errorf("told %q, want what it did as text", told.Text)
+			}
+		}
 	})
 }

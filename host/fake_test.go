@@ -155,7 +155,7 @@ func (p *fakeProtocol) Receive(_ time.Time, f adapters.Frame) (adapters.Step, er
 	case "delta":
 		return adapters.Step{Live: []adapters.Delta{{Text: rest}}}, nil
 	case "start":
-		return emit(contract.ToolCallStart{Call: arg, Name: "bash", Title: "run", Description: "run", Args: jsontext.Value(`{"command":"x"}`)})
+		return emit(contract.ToolCallStart{Call: arg, Name: "bash", Title: "run `x`", Description: "run", Args: jsontext.Value(`{"command":"x"}`)})
 	case "end":
 		return emit(contract.ToolCallEnd{Call: arg, Result: &contract.ToolResult{Status: contract.ToolCompleted, Output: jsontext.Value(`"` + more + `"`)}})
 	case "ask":

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/render"
 	"github.com/agenthost/agenthost/permission"
 	"github.com/agenthost/agenthost/permission/policy"
 )
@@ -41,6 +42,6 @@ func (s *Session) tellForbidden(start contract.Envelope) {
 	}).Verdict
 	if v.Verdict == policy.Deny && v.Stage == policy.ByRule {
 		s.service(contract.ServiceError, contract.CodeUnsupported, fmt.Sprintf(
-			"%s did this without asking, though a rule forbids it (%s): %s", s.cfg.Adapter.Describe().Title, v.Rule, call.Title))
+			"%s did this without asking, though a rule forbids it (%s): %s", s.cfg.Adapter.Describe().Title, v.Rule, render.Plain(call.Title)))
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/agenthost/agenthost/client"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/render"
 	"github.com/agenthost/agenthost/permission/policy"
 	"github.com/agenthost/agenthost/relay/wire"
 )
@@ -267,7 +268,7 @@ func (r *remoteRun) ask(a wire.Ask) {
 		}
 		title := a.Call
 		if req, err := requestOf(a); err == nil {
-			title = req.Title
+			title = render.Plain(req.Title)
 		}
 		r.ends.finish(&problem{code: exitRefused, what: "nobody was there to allow it: " + title})
 	}()

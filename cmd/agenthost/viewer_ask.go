@@ -14,6 +14,7 @@ import (
 
 	"github.com/agenthost/agenthost/client"
 	"github.com/agenthost/agenthost/contract"
+	"github.com/agenthost/agenthost/contract/render"
 	"github.com/agenthost/agenthost/relay/wire"
 )
 
@@ -49,16 +50,20 @@ func newAsks(st *streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				what := req.Title
-				if req.Question != nil {
-					what = questionLine(req.Question)
-				}
-				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", a.Session, a.Call, ago(a.Opened), req.ToolName, oneLine(what))
+				fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\n", a.Session, a.Call, ago(a.Opened), req.ToolName, oneLine(askLine(req)))
 			}
 			return tw.Flush()
 		})
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// askLine says in a line what an ask is about.
+func askLine(req contract.PermissionRequest) string {
+	if req.Question != nil {
+		return questionLine(req.Question)
+	}
+	return render.Plain(req.Title)
 }
 
 // asksOf are the open asks of a session, or of all.

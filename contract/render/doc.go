@@ -16,7 +16,7 @@
 //
 // # Non-goals
 //
-// Markdown of the text is not rendered; no cursor movement; asking people is the
+// Markdown of the text is not rendered, but titles become plain (Plain); no cursor movement; asking people is the
 // caller's job. A Text is not safe for concurrent use.
 //
 // # Testing

@@ -71,25 +71,6 @@ func printable(s, keep string) string {
 	}, s)
 }
 
-// plain is inline markdown without its marks: `code`, **bold** and backslash
-// escapes, which is what titles have.
-func plain(md string) string {
-	var b strings.Builder
-	for i := 0; i < len(md); i++ {
-		switch c := md[i]; {
-		case c == '\\' && i+1 < len(md) && strings.IndexByte("\\`*_{}[]()#+-.!<>|~&", md[i+1]) >= 0:
-			i++
-			b.WriteByte(md[i])
-		case c == '`':
-		case strings.HasPrefix(md[i:], "**"):
-			i++
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
 // usage is like "2400 tokens in, 180 out, $0.0120".
 func usage(u contract.Usage) string {
 	s := strconv.FormatInt(u.InputTokens, 10) + " tokens in, " + strconv.FormatInt(u.OutputTokens, 10) + " out"

@@ -94,7 +94,7 @@ func (t *Text) Envelope(e contract.Envelope) error {
 	case contract.TurnEnd:
 		t.turnEnd(ev)
 	case contract.ToolCallStart:
-		t.calls[ev.Call] = started{title: plain(ev.Title), time: e.Time}
+		t.calls[ev.Call] = started{title: Plain(ev.Title), time: e.Time}
 	case contract.ToolCallEnd:
 		t.callEnd(e, ev, depth)
 	case contract.PermissionResponse:
@@ -106,8 +106,8 @@ func (t *Text) Envelope(e contract.Envelope) error {
 		if title == "" {
 			title = "sub-agent"
 		}
-		t.agents[ev.AgentID] = subagent{title: plain(title), depth: depth + 1}
-		t.note(depth, bold, "▸ ", plain(title))
+		t.agents[ev.AgentID] = subagent{title: Plain(title), depth: depth + 1}
+		t.note(depth, bold, "▸ ", Plain(title))
 	case contract.SubagentStop:
 		if a, ok := t.agents[ev.AgentID]; ok {
 			t.note(depth, faint, "◂ ", a.title)

@@ -150,12 +150,12 @@ func TestScreen(t *testing.T) {
 		d := sit(t, &Prompt{Raw: true, Lines: 4, Color: true})
 		defer d.leave()
 		a := permission.Ask{
-			ID: "1", Session: "s", Agent: "codex", Subagent: "helper", Tool: "edit", Title: "Edit **a.go**", Description: "Fix \x1b[2Jthe\u202e bug", Cwd: "/w/app",
+			ID: "1", Session: "s", Agent: "codex", Subagent: "helper", Tool: "edit", Title: "Edit **a\\_b.go**", Description: "Fix \x1b[2Jthe\u202e bug \\[now\\] with `a\\b`", Cwd: "/w/app",
 			Args: jsontext.Value(`{"path":"a.go","diff":"@@ -1,2 +1,2 @@\n-old\u001b[31m\n+new\n same\n more\n"}`),
 		}
 		d.open(a)
-		want := "\n\x1b[1mcodex, sub-agent helper\x1b[0m asks: \x1b[1mEdit **a.go**\x1b[0m\n" +
-			"  \x1b[2mFix �[2Jthe� bug\x1b[0m\n" +
+		want := "\n\x1b[1mcodex, sub-agent helper\x1b[0m asks: \x1b[1mEdit a_b.go\x1b[0m\n" +
+			"  \x1b[2mFix �[2Jthe� bug [now] with a\\b\x1b[0m\n" +
 			"  \x1b[2mtool\x1b[0m edit\n" +
 			"  \x1b[2min\x1b[0m   /w/app\n" +
 			"    \x1b[36mpath: a.go\x1b[0m\n" +

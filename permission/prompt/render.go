@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/agenthost/agenthost/contract/render"
 	"github.com/agenthost/agenthost/permission"
 )
 
@@ -41,9 +42,9 @@ func (s *screen) show(all bool) {
 	if a.Subagent != "" {
 		who += ", sub-agent " + clean(a.Subagent)
 	}
-	s.printf("\n%s asks: %s\n", s.bold(who), s.bold(clean(a.Title)))
+	s.printf("\n%s asks: %s\n", s.bold(who), s.bold(clean(render.Plain(a.Title))))
 	if a.Description != "" && a.Description != a.Title {
-		s.printf("  %s\n", s.faint(clean(a.Description)))
+		s.printf("  %s\n", s.faint(clean(render.Plain(a.Description))))
 	}
 	s.printf("  %s %s\n", s.faint("tool"), clean(a.Tool))
 	s.printf("  %s   %s\n", s.faint("in"), clean(a.Cwd))
