@@ -363,7 +363,7 @@ func (c *terminalChild) Do(e adapters.Effect) error {
 		c.hooks.Reply(e.ID, e.Output, e.Code)
 	case adapters.Look:
 		if c.looks != nil {
-			c.looks.see(c.spec.Terminal.Hub.Snapshot())
+			c.spec.Terminal.Hub.Look()
 		}
 	case adapters.StartScreen:
 		if s := c.spec.Terminal.Server; s == nil || !s.First {

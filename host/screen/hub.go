@@ -91,6 +91,9 @@ func (o Options) withDefaults() Options {
 type Hub struct {
 	o Options
 
+	// telling is held while the f of Rested is called. It is locked before the others.
+	telling sync.Mutex
+
 	// drawing guards term and scratch. It is locked before mu.
 	drawing sync.Mutex
 	term    *vt.Terminal

@@ -550,6 +550,51 @@ func TestRested(t *testing.T) {
 	})
 }
 
+// TestLook: a look is told whatever it shows, and what is at rest behind it too; none is
+// told behind a newer one.
+func TestLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, f := shows(t, Options{Cols: 20, Rows: 2, Rest: 100 * time.Millisecond})
+		h.Look() // nobody wants it
+		var told []string
+		var holds chan struct{}
+		h.Rested(func(s adapters.Screen) {
+			if holds != nil {
+				<-holds
+			}
+			told = append(told, s.Lines[0])
+		})
+		say := func(s string, d time.Duration) {
+			f.say(t, "\r\x1b[K"+s)
+			time.Sleep(d)
+			synctest.Wait()
+		}
+		say("a", time.Second)
+		say("b", time.Millisecond)
+		h.Look()
+		h.Look()
+		say("a", time.Second)
+		say("a", time.Second) // nothing is new
+		if want := []string{"a", "b", "b", "a"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+
+		told, holds = nil, make(chan struct{})
+		say("old", time.Second) // its call is under way
+		say("new", time.Millisecond)
+		looked := make(chan struct{})
+		go func() { defer close(looked); h.Look() }()
+		for range 100 {
+			runtime.Gosched() // synctest.Wait waits for no lock
+		}
+		close(holds)
+		<-looked
+		if want := []string{"old", "new"}; !slices.Equal(told, want) {
+			t.Errorf("told %q, want %q", told, want)
+		}
+	})
+}
+
 // TestRestedOfEachAgent: a screen that looks like the last one of the agent before is
 // told all the same, however soon it does: the new agent is another one.
 func TestRestedOfEachAgent(t *testing.T) {

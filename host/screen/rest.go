@@ -10,16 +10,17 @@ import (
 // rest finds out when the screen has come to rest. It is guarded by Hub.mu.
 type rest struct {
 	call  func(adapters.Screen) // nil for nobody
-	told  adapters.Screen       // at the last call; guarded by armed
-	anew  bool                  // nothing was told yet of the present agent
+	told  adapters.Screen       // at the last call; guarded by Hub.telling
+	anew  bool                  // what is at rest is to be told however it looks
 	moved time.Time             // when the screen was last written to
 	alarm alarm
 	armed bool // the alarm runs, or a call is under way
 }
 
 // Rested has f called when the output was quiet for Options.Rest and the screen looks
-// otherwise than at the last call, or is of another agent. One call at a time, not under
-// a lock. There is one such f; nil is none.
+// otherwise than at the last call, or is of another agent, or was looked at since (Look).
+// One call at a time, each with a screen that is no older than that of the one before. f
+// must not use the Hub. There is one such f; nil is none.
 func (h *Hub) Rested(f func(adapters.Screen)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -51,20 +52,38 @@ func (h *Hub) settle() {
 		r.alarm.set(left, h.settle)
 		return
 	}
-	if call := r.call; call != nil {
-		anew := r.anew
-		r.anew = false
+	if r.call != nil {
 		h.mu.Unlock()
-		// Only this reads and sets told: one call at a time.
-		if now := h.Snapshot(); anew || !reflect.DeepEqual(now, r.told) {
-			r.told = now
-			call(now)
-		}
+		h.tell(false)
 		h.mu.Lock()
 	}
 	r.armed = false
 	if !r.moved.Equal(moved) && r.call != nil && !h.closed {
 		r.armed = true
 		r.alarm.set(h.o.Rest, h.settle)
+	}
+}
+
+// Look calls the f of Rested with the screen as it is now, at rest or not, and however it
+// looks. It may be drawn in part: when it comes to rest f is called again.
+func (h *Hub) Look() { h.tell(true) }
+
+// tell calls the f of Rested: in any case, or when there is something to tell.
+func (h *Hub) tell(anyway bool) {
+	h.telling.Lock()
+	defer h.telling.Unlock()
+	r := &h.rest
+	h.mu.Lock()
+	call, anew := r.call, r.anew
+	if call != nil {
+		r.anew = anyway
+	}
+	h.mu.Unlock()
+	if call == nil {
+		return
+	}
+	if now := h.Snapshot(); anyway || anew || !reflect.DeepEqual(now, r.told) {
+		r.told = now
+		call(now)
 	}
 }
