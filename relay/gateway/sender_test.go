@@ -103,6 +103,7 @@ func TestSlowSenders(t *testing.T) {
 		{"a file", "PATCH /v1/files/f1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer control-token\r\nContent-Type: application/octet-stream\r\n" +
 			"Upload-Offset: 0\r\nContent-Length: 1000\r\n\r\n", "x", 10 * time.Second, time.Minute, 3 * time.Minute, "HTTP/1.1"},
 		{"a frame, byte by byte", socketHead + frameHead(1000), "x", 10 * time.Second, 4 * time.Minute, 6 * time.Minute, "did not get on"},
+		{"a frame that says it is over", socketHead + frameHead(1<<40), "x", 10 * time.Second, 0, 5 * time.Second, "\x03\xf1frame over"}, // 1009
 		{"a message whose end does not come", socketHead + piece(0, false, "{"), pong, 10 * time.Second, 4 * time.Minute, 6 * time.Minute, "did not get on"},
 		{"nothing at all on a socket", socketHead, "", time.Second, 20 * time.Second, 30 * time.Second, ""},
 	} {

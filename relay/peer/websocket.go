@@ -155,7 +155,10 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return h.ws.tap(conn), rw, nil
+	early, _ := rw.Reader.Peek(rw.Reader.Buffered()) // what came behind the request
+	sight := &headers{from: conn, limit: uint64(h.ws.limit), rest: bytes.Clone(early)}
+	rw.Reader.Reset(sight)
+	return h.ws.tap(conn, sight), rw, nil
 }
 
 // socket is a WebSocket. It taps the connection below for two things that the library
@@ -191,24 +194,26 @@ func (s *socket) dialer(dial dialFunc) dialFunc {
 		if err != nil {
 			return nil, err
 		}
-		return s.tap(conn), nil
+		return s.tap(conn, conn), nil
 	}
 }
 
-func (s *socket) tap(conn net.Conn) net.Conn {
+func (s *socket) tap(conn net.Conn, from io.Reader) net.Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.below = conn
-	return &tapped{Conn: conn, life: s.life}
+	return &tapped{Conn: conn, from: from, life: s.life}
 }
 
+// tapped is a connection that is read from something before it.
 type tapped struct {
 	net.Conn
+	from io.Reader
 	life lifeSign
 }
 
 func (t *tapped) Read(p []byte) (int, error) {
-	n, err := t.Conn.Read(p)
+	n, err := t.from.Read(p)
 	if n > 0 {
 		t.life.touch()
 	}
@@ -231,7 +236,7 @@ func (s *socket) ponged(context.Context, []byte) {}
 func (s *socket) read(ctx context.Context) ([]byte, error) {
 	kind, r, err := s.ws.Reader(ctx)
 	if err != nil {
-		return nil, closeError(err)
+		return nil, s.readError(err)
 	}
 	now := time.Now()
 	s.began.Store(&now)
@@ -240,7 +245,7 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 	n, err := frame.ReadFrom(io.LimitReader(r, int64(s.limit)+1))
 	switch {
 	case err != nil:
-		return nil, closeError(err)
+		return nil, s.readError(err)
 	case n > int64(s.limit):
 		return nil, overFrame(s.limit)
 	case kind != websocket.MessageText:
@@ -251,6 +256,13 @@ func (s *socket) read(ctx context.Context) ([]byte, error) {
 
 func overFrame(limit int) error {
 	return &frameError{status: StatusTooLarge, what: fmt.Sprintf("frame over %d bytes; send longer messages as chunks", limit), fatal: true}
+}
+
+func (s *socket) readError(err error) error {
+	if errors.Is(err, errOver) {
+		return overFrame(s.limit)
+	}
+	return closeError(err)
 }
 
 // closeError is err as a *CloseError when the other side said goodbye.
