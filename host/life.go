@@ -224,9 +224,9 @@ func (s *Session) otherWay(cause *contract.Error) (is, atOnce bool) {
 }
 
 // unknown reports whether an agent does not know a session of its own that nothing
-// was said in: it has not saved it.
+// was said in, or nothing to its end: it has not saved it.
 func (s *Session) unknown(cause *contract.Error) bool {
-	return cause.Code == contract.CodeSessionNotFound && s.cfg.Options.Resume != "" && s.said != s.cfg.Options.Resume
+	return cause.Code == contract.CodeSessionNotFound && s.cfg.Options.Resume != "" && (s.unsaved || s.said != s.cfg.Options.Resume)
 }
 
 // forgotten reports whether an agent that was started again does not know its
@@ -236,12 +236,14 @@ func (s *Session) forgotten(cause *contract.Error, unsaid bool) bool {
 	if s.restart == 0 && s.hand == nil && !unsaid || s.cfg.Options.Resume == "" || cause.Code != contract.CodeSessionNotFound {
 		return false
 	}
+	silent := s.said != s.cfg.Options.Resume
 	s.cfg.Options.Resume, s.cfg.Options.ForkAt, s.meta.Facts.NativeSession = "", "", ""
-	s.meta.Rewinds = nil
-	if unsaid {
-		// Nothing was said that it could have forgotten; a branch is made once more.
+	s.meta.Rewinds, s.unsaved = nil, false
+	if unsaid { // a branch is made once more
 		s.cfg.Options.Fork, s.cfg.Options.ForkAt = s.branch.fork, s.branch.at
-		return true
+		if silent { // nothing was said that it could have forgotten
+			return true
+		}
 	}
 	s.service(contract.ServiceNotice, cause.Code, "The agent had not saved its session when it ended; it starts anew and does not know what was said before.")
 	return true

@@ -128,8 +128,9 @@ func (s *Session) restoreStream() error {
 		Code: contract.CodeHostStopped, Message: "the host ended before the turn did",
 	})...)
 	s.takeUp(&waiting)
-	if waiting.turns || s.journal.Oldest() > 0 {
+	if kept := s.journal.Oldest() == 0; waiting.turns || !kept {
 		s.said = s.meta.Facts.NativeSession
+		s.unsaved = kept && !waiting.ended && s.meta.NativeOpened != 0
 	}
 	return nil
 }

@@ -94,6 +94,9 @@ type Session struct {
 
 	restart int    // starts in a row without a turn that ended well
 	said    string // the agent's own session in which something was said last
+	// unsaved says that no turn in that was ever completed: the host ended before the
+	// agent had to have saved it.
+	unsaved bool
 	// branch is what the session was branched off at its start.
 	branch struct{ fork, at string }
 	broken error // the journal failed: nothing can be kept any more

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -487,6 +488,62 @@ func TestAgentForgotItsSession(t *testing.T) {
 		check(t, st.end(), "user:work", "turn-start", "turn-end:failed:agent-exited", "user:next", "service:reconnect:",
 			"service:notice:session-not-found", "service:reconnect:", "turn-start", "turn-end:completed")
 	})
+}
+
+// So does one whose host ended in its first turn. What was answered once is to be there.
+func TestAgentForgotWhatItsHostCutOff(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		done     bool     // a turn was completed before
+		want     []string // of the second run
+		launched string   // last
+	}{
+		{"in its first turn", false, []string{"turn-end:failed:host-stopped", "user:next", "service:notice:session-not-found", "turn-start", "turn-end:completed"}, "--resume="},
+		{"later", true, []string{"turn-end:failed:host-stopped", "user:next", "service:error:session-not-found", "turn-start", "turn-end:failed:session-not-found"}, "--resume=native-1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var cfg Config
+				first, child := opened(t, fakeAdapter{}, func(to *Config) { cfg = *to })
+				if c.done {
+					first.mustSend(contract.Text{Text: "one"})
+					child.want("prompt one")
+					child.say("done completed")
+					first.Idle(t.Context())
+				}
+				first.mustSend(contract.Text{Text: "work"})
+				child.want("prompt work")
+				synctest.Wait()
+				// What the disk has when the host is killed.
+				state := t.TempDir()
+				if err := os.CopyFS(state, os.DirFS(cfg.StateDir)); err != nil {
+					t.Fatal(err)
+				}
+				first.Kill()
+				<-first.Done()
+
+				st, child := newStage(t, fakeAdapter{}, func(to *Config) {
+					to.ID, to.Dir, to.StateDir, to.Options.Resume = first.ID(), cfg.Dir, state, "native-1"
+				})
+				had := st.journal.End()
+				st.mustSend(contract.Text{Text: "next"})
+				child.say("unknown-session")
+				if c.done {
+					<-st.Done()
+				} else {
+					child = st.next(child, "native-2")
+					child.want("prompt next")
+					child.say("done completed")
+					st.Idle(t.Context())
+				}
+				if got := st.last(); !strings.Contains(got, c.launched) {
+					t.Errorf("last started as %q, want %s", got, c.launched)
+				}
+				got := st.end()
+				check(t, got[int(had)-1:], c.want...)
+			})
+		})
+	}
 }
 
 // What the Protocol makes of an agent that ends in its handshake is told.

@@ -21,6 +21,7 @@ type unanswered struct {
 	named bool
 	guess int
 	turns bool // the stream has some
+	ended bool // one of them was completed
 	// theirs are the agent's own: what a person typed at its screen. It has them.
 	theirs map[string]bool
 }
@@ -65,6 +66,8 @@ func (u *unanswered) see(e contract.Envelope) {
 		u.named = u.named || len(ev.Prompts) > 0
 		u.guess = max(u.guess-1, 0)
 		u.list = slices.DeleteFunc(u.list, func(p unsent) bool { return slices.Contains(ev.Prompts, p.id) })
+	case contract.TurnEnd:
+		u.ended = u.ended || ev.Status == contract.TurnCompleted
 	case contract.Service:
 		if ev.Code == contract.CodeHostStopped {
 			u.list, u.guess = nil, 0
