@@ -437,8 +437,11 @@ func TestClose(t *testing.T) {
 	w.until(s.ID, func(s wire.Session) bool { return s.End == 3 })
 	w.close()
 	equal(t, w.words(s.ID), "user:hang", "turn-start", "agent:hanging", "turn-end:cancelled")
+	// The host is away, not the session over: who waits for a host tries again.
 	_, err := do[wire.SessionResult](w, here, wire.SessionSpawn, wire.SpawnParams{Agent: "fake", Dir: w.work})
-	w.code(err, wire.CodeOver)
+	w.code(err, wire.CodeHostOffline)
+	_, err = do[wire.SentResult](w, here, wire.SessionSend, wire.SendParams{Session: s.ID, Text: "late"})
+	w.code(err, wire.CodeHostOffline)
 }
 
 // TestKill: a close that may take no time kills.

@@ -86,6 +86,11 @@ func (d *Daemon) Do(ctx context.Context, caller wire.Caller, method string, para
 		if w.Code == wire.CodeInternal {
 			d.log.Error("running a command", "method", method, "err", err)
 		}
+		if w.Code == wire.CodeOver && d.Closing() {
+			// It is the host that ends and not the session: the same call may be made again,
+			// and a relay keeps what people left for the host.
+			w = wire.Errorf(wire.CodeHostOffline, "the host is being stopped")
+		}
 		return nil, w
 	}
 	raw, err := wire.Marshal(r)

@@ -122,7 +122,7 @@ func (d *Daemon) admit() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closing {
-		return wire.Errorf(wire.CodeOver, "the host is being stopped")
+		return wire.Errorf(wire.CodeHostOffline, "the host is being stopped")
 	}
 	select {
 	case d.slots <- struct{}{}:
