@@ -408,6 +408,40 @@ func TestReaderFollowsAnotherProcess(t *testing.T) {
 	}
 }
 
+// A follower of another process's journal goes on as long as somebody writes it, and has
+// all of it at its end; of one that nobody writes it reads what is there.
+func TestFollowWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		j := open(t, dir, journal.Options{SegmentBytes: 500})
+		add(t, j, 0, 10)
+		r, err := journal.OpenReader(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { wantRange(t, r.FollowWriter(t.Context(), 5), 5, 30) })
+		for n := 10; n < 30; n += 10 {
+			time.Sleep(time.Minute)
+			add(t, j, n, n+10)
+		}
+		j.Close()
+		wg.Wait()
+		wantRange(t, r.FollowWriter(t.Context(), 0), 0, 30)
+
+		j = open(t, dir, journal.Options{})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gone := errors.New("gone")
+		time.AfterFunc(time.Minute, func() { cancel(gone) })
+		for _, err = range r.FollowWriter(ctx, 30) {
+		}
+		if !errors.Is(err, gone) {
+			t.Errorf("FollowWriter ended with %v, want the cause", err)
+		}
+		j.Close()
+	})
+}
+
 // The half line that one write leaves is not read before the other half is there
 // (B152), split inside a character too.
 func TestReaderWaitsForTheRestOfALine(t *testing.T) {

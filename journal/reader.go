@@ -6,7 +6,10 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/filelock"
 )
 
 // Reader reads a journal that another process may be writing. It takes no lock
@@ -76,6 +79,37 @@ func (r *Reader) Follow(ctx context.Context, from Position) iter.Seq2[Record, er
 		tick := time.NewTicker(pollInterval)
 		defer tick.Stop()
 		r.each(ctx, from, unknown, yield, func() error {
+			select {
+			case <-tick.C:
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+	}
+}
+
+// looks is after how many polls FollowWriter looks whether the journal is still written.
+const looks = 10
+
+// FollowWriter is Follow that ends, without an error, when no Journal, of this or another
+// process, has the journal and all that was written is read.
+func (r *Reader) FollowWriter(ctx context.Context, from Position) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		tick := time.NewTicker(pollInterval)
+		defer tick.Stop()
+		over := false
+		polls := 0
+		r.each(ctx, from, unknown, yield, func() error {
+			if over {
+				return io.EOF // what was written before it was over is read
+			}
+			if polls++; polls%looks == 1 {
+				held, err := filelock.Held(filepath.Join(r.dir, lockName))
+				if over = err == nil && !held; over || err != nil {
+					return err
+				}
+			}
 			select {
 			case <-tick.C:
 				return nil

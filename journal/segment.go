@@ -25,6 +25,10 @@ const (
 	lockName  = "lock"
 )
 
+// lookTime is far longer than it takes to look whether a lock is held, and below what a
+// person notices.
+const lookTime = 20 * time.Millisecond
+
 func (s segment) path(dir string) string {
 	return filepath.Join(dir, fmt.Sprintf("%0*d%s", digits, s.first, extension))
 }
@@ -72,6 +76,11 @@ func Open(dir string, opts Options) (_ *Journal, err error) {
 		return nil, err
 	}
 	lock, err := filelock.Try(filepath.Join(dir, lockName))
+	if errors.Is(err, filelock.ErrHeld) {
+		// Who only looks whether it is held (Reader.FollowWriter) has it for an instant.
+		time.Sleep(lookTime)
+		lock, err = filelock.Try(filepath.Join(dir, lockName))
+	}
 	if errors.Is(err, filelock.ErrHeld) {
 		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, lockName), ErrLocked)
 	}

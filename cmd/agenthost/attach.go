@@ -40,12 +40,17 @@ func (f *viewFlags) register(cmd *cobra.Command, from int64, what string) {
 	addProfile(cmd, &f.profile)
 }
 
+// check refuses values that no flag type checks.
+func (f *viewFlags) check() (contract.Profile, error) {
+	if err := oneOf(f.command, "--output", f.output, "text", "envelopes", "events"); err != nil {
+		return "", err
+	}
+	return parseProfile(f.profile)
+}
+
 // viewing makes a viewing of the session that ref names.
 func (f *viewFlags) viewing(ctx context.Context, st *streams, l *link, ref string) (*viewing, error) {
-	if err := oneOf(f.command, "--output", f.output, "text", "envelopes", "events"); err != nil {
-		return nil, err
-	}
-	profile, err := parseProfile(f.profile)
+	profile, err := f.check()
 	if err != nil {
 		return nil, err
 	}
@@ -85,30 +90,6 @@ on without you.`
 	cmd.Flags().BoolVar(&text, "text", false, "show the stream, not the agent's own screen")
 	cmd.Flags().BoolVar(&take, "take", false, "take control, for the agent's own screen")
 	cmd.Flags().StringVar(&escape, "escape", "", "escape `KEY` of that screen (default ctrl-])")
-	return cmd
-}
-
-func newLogs(st *streams) *cobra.Command {
-	f := &viewFlags{}
-	var follow bool
-	cmd, r := viewerCommand("logs SESSION", "Print what a session said", "  agenthost logs last\n  agenthost logs last -f --output events",
-		cobra.ExactArgs(1), nil)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return r.with(cmd, func(ctx context.Context, l *link) error {
-			v, err := f.viewing(ctx, st, l, args[0])
-			if err != nil {
-				return err
-			}
-			if !follow {
-				v.until, v.bounded = v.session.End, true
-			}
-			ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
-			defer stop()
-			return v.left(ctx, v.watch(ctx, nil))
-		})
-	}
-	f.register(cmd, 0, "")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what comes")
 	return cmd
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"iter"
 	"time"
 
 	"github.com/agenthost/agenthost/contract/session"
@@ -17,17 +18,21 @@ type eventSink struct {
 	fold *fold.Fold
 	// next is the position that the fold takes next: what lies before the first
 	// printed envelope is folded too, without a word.
-	next    journal.Position
-	session *host.Session
+	next journal.Position
+	// read gives the envelopes from one position to before another.
+	read func(from, to journal.Position) iter.Seq2[journal.Record, error]
 }
 
 func newEventSink(w io.Writer, s *host.Session) *eventSink {
-	return &eventSink{w: w, session: s, fold: fold.New(session.Session{ID: s.ID(), AgentID: s.Adapter().Name()})}
+	return &eventSink{
+		w: w, fold: fold.New(session.Session{ID: s.ID(), AgentID: s.Adapter().Name()}),
+		next: s.Journal().Oldest(), read: s.Journal().Read,
+	}
 }
 
 func (s *eventSink) envelope(it host.Item) error {
 	if s.next < it.Position {
-		for r, err := range s.session.Journal().Read(s.next, it.Position) {
+		for r, err := range s.read(s.next, it.Position) {
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ package filelock
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
@@ -29,6 +30,29 @@ func Try(path string) (*Lock, error) {
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
 	return &Lock{f}, nil
+}
+
+// Held reports whether somebody holds the lock of a file, here or in another process;
+// nobody does when there is no file. It changes nothing, but a Try in the moment that it
+// looks may be told that the lock is held.
+func Held(path string) (bool, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	switch err := share(f); {
+	case errors.Is(err, ErrHeld):
+		f.Close()
+		return true, nil
+	case err != nil:
+		f.Close()
+		return false, fmt.Errorf("looking at the lock of %s: %w", path, err)
+	}
+	unlock(f)
+	return false, nil
 }
 
 // Note replaces the content of the file.

@@ -24,7 +24,16 @@ func TestTry(t *testing.T) {
 	if _, err := Try(path); !errors.Is(err, ErrHeld) {
 		t.Errorf("Try of a lock that is held = %v, want ErrHeld", err)
 	}
+	if held, err := Held(path); !held || err != nil {
+		t.Errorf("Held of a lock that is held = %v, %v", held, err)
+	}
 	first.Unlock()
+	if held, err := Held(path); held || err != nil {
+		t.Errorf("Held after Unlock = %v, %v", held, err)
+	}
+	if held, err := Held(path + "-not-there"); held || err != nil {
+		t.Errorf("Held of no file = %v, %v", held, err)
+	}
 	second, err := Try(path)
 	if err != nil {
 		t.Fatalf("Try after Unlock = %v", err)
