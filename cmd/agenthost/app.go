@@ -85,11 +85,11 @@ func mend(cmd *cobra.Command, args []string, err error) string {
 	}
 	for _, arg := range args {
 		word := strings.TrimLeft(arg, "-")
-		if len(word) < 2 || cmd.HasParent() || cmd.Flag(word) != nil {
+		if len(word) < 2 || !cmd.HasSubCommands() || cmd.Flag(word) != nil {
 			continue
 		}
 		if near := cmd.SuggestionsFor(word); len(near) > 0 {
-			return "did you mean agenthost " + meant(near, word) + "?"
+			return "did you mean " + cmd.CommandPath() + " " + meant(near, word) + "?"
 		}
 	}
 	return "see " + cmd.CommandPath() + " --help"

@@ -145,6 +145,8 @@ func (f *explainFlags) explain(cmd *cobra.Command, st *streams, args []string) e
 		}
 	case tool == "":
 		return usage("write it like 'bash: git status'", "want a use or --tool, got none")
+	case f.args != "" && (!input.IsValid() || input.Kind() != '{'):
+		return usage(`write them like --args '{"command":"ls"}'`, "--args: want a JSON object, got %q", f.args)
 	}
 	mode, err := policy.ParseMode(f.mode)
 	if err != nil {

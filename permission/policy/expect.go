@@ -26,9 +26,11 @@ type Expectation struct {
 
 // Result is what became of an Expectation.
 type Result struct {
-	At   string      `json:"at"`
-	OK   bool        `json:"ok"`
-	Want Verdict     `json:"want"`
+	At   string  `json:"at"`
+	OK   bool    `json:"ok"`
+	Want Verdict `json:"want"`
+	// Rule is text of the rule that was to decide, empty for any.
+	Rule string      `json:"rule,omitzero"`
 	Use  string      `json:"use"`
 	Got  Explanation `json:"got"`
 }
@@ -156,7 +158,7 @@ func RunTests(p *Policy, list []Expectation) []Result {
 		a := p.Analyse(x.Request)
 		got := p.Judge(a, x.Mode)
 		out = append(out, Result{
-			At: x.At, Want: x.Want, Got: got, Use: x.Tool + ": " + strings.Join(a.Covers(), "; "),
+			At: x.At, Want: x.Want, Rule: x.Rule, Got: got, Use: x.Tool + ": " + strings.Join(a.Covers(), "; "),
 			OK: got.Verdict == x.Want && strings.Contains(got.Rule, x.Rule),
 		})
 		a.Release()
@@ -173,7 +175,11 @@ func WriteResults(w io.Writer, list []Result) (failed int, err error) {
 			continue
 		}
 		failed++
-		fmt.Fprintf(&b, "%s: %s: want %s, got ", r.At, r.Use, r.Want)
+		by := ""
+		if r.Rule != "" {
+			by = fmt.Sprintf(" by a rule with %q", r.Rule)
+		}
+		fmt.Fprintf(&b, "%s: %s: want %s%s, got ", r.At, r.Use, r.Want, by)
 		if err := r.Got.WriteText(&b); err != nil {
 			return failed, err
 		}

@@ -146,7 +146,7 @@ tests:
 	want := `tests[9]: bash: ls: want allow, got ask
   ask    ls
          no rule allows it
-tests[10]: bash: git status: want allow, got allow  by allow: bash(git status *)
+tests[10]: bash: git status: want allow by a rule with "git diff", got allow  by allow: bash(git status *)
   allow  git status
          by allow: bash(git status *)
 9 of 11 as expected
