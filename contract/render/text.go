@@ -218,7 +218,7 @@ func (t *Text) callEnd(e contract.Envelope, ev contract.ToolCallEnd, depth int) 
 	case ev.Result.Status == contract.ToolCancelled:
 		t.note(depth, yellow, "■ ", c.title+": "+or(c.refused, or(ev.Result.Error, "cancelled")))
 	default:
-		t.note(depth, red, "✗ ", c.title+took+": "+or(ev.Result.Error, or(c.refused, "error")))
+		t.note(depth, red, "✗ ", c.title+took+": "+or(c.refused, or(ev.Result.Error, "error")))
 	}
 }
 
