@@ -703,21 +703,7 @@ func TestClaudeKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten starts of the CLI")
 	}
-	started := func(s *session) { waitForFile(s.t, filepath.Join(s.lab.Dir, "started")) }
 	asked := func(s *session) { wait[contract.PermissionRequest](s, nil) }
-	steered := func(s *session) {
-		started(s)
-		s.send(contract.Text{Text: "mind the steer", Steer: true})
-		s.next("steer", func(e contract.Envelope) bool { ev, ok := e.Event.(contract.Text); return ok && ev.Steer })
-	}
-	retried := func(s *session) {
-		wait(s, func(ev contract.Service) bool { return ev.Kind == contract.ServiceRetry })
-	}
-	model := func(n int) func(*session) {
-		return func(s *session) {
-			deadline(s.t, "the model is asked", func() bool { return len(s.lab.Model.Played()) >= n })
-		}
-	}
 	for _, c := range []struct {
 		name, script string
 		until        func(*session)
@@ -725,17 +711,17 @@ func TestClaudeKilled(t *testing.T) {
 		over bool
 	}{
 		{"before the first prompt", "", nil, true},
-		{"the model is silent", "hang", model(1), false},
-		{"in a thought", "think Half a thou ++ hang", model(1), false},
-		{"in a text", "text Half an ans ++ hang", model(1), false},
-		{"in a tool", "shell touch started; sleep 765", started, false},
-		{"in one of two tools", "shell touch one ++ shell touch started; sleep 765", started, false},
-		{"with a message for the turn", "shell touch started; sleep 765", steered, false},
+		{"the model is silent", "hang", modelAsked(1), false},
+		{"in a thought", "think Half a thou ++ hang", modelAsked(1), false},
+		{"in a text", "text Half an ans ++ hang", modelAsked(1), false},
+		{"in a tool", "shell touch started; sleep 765", toolStarts, false},
+		{"in one of two tools", "shell touch one ++ shell touch started; sleep 765", toolStarts, false},
+		{"with a message for the turn", "shell touch started; sleep 765", steerTaken, false},
 		{"in an ask", "write asked.txt x", asked, false},
-		{"in a retry", "error 529 overloaded", retried, false},
-		{"after a tool", "shell touch started ;; hang", model(2), false},
-		{"in a sub-agent", agentScript("sub", false, "shell touch started; sleep 765"), started, false},
-		{"in background work", agentScript("bg", true, "shell touch started; sleep 765") + " ;; text over", func(s *session) { s.says("over"); started(s) }, true},
+		{"in a retry", "error 529 overloaded", retryTold, false},
+		{"after a tool", "shell touch started ;; hang", modelAsked(2), false},
+		{"in a sub-agent", agentScript("sub", false, "shell touch started; sleep 765"), toolStarts, false},
+		{"in background work", agentScript("bg", true, "shell touch started; sleep 765") + " ;; text over", func(s *session) { s.says("over"); toolStarts(s) }, true},
 		{"after a turn", "text over", func(s *session) { s.says("over") }, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -216,20 +216,6 @@ func TestCodexKilledAnywhere(t *testing.T) {
 	if testing.Short() {
 		t.Skip("ten starts of the CLI")
 	}
-	started := func(s *session) { waitForFile(s.t, filepath.Join(s.lab.Dir, "started")) }
-	model := func(n int) func(*session) {
-		return func(s *session) {
-			deadline(s.t, "the model is asked", func() bool { return len(s.lab.Model.Played()) >= n })
-		}
-	}
-	steered := func(s *session) {
-		started(s)
-		s.send(contract.Text{Text: "mind the steer", Steer: true})
-		s.next("steer", func(e contract.Envelope) bool { ev, ok := e.Event.(contract.Text); return ok && ev.Steer })
-	}
-	retried := func(s *session) {
-		wait(s, func(ev contract.Service) bool { return ev.Kind == contract.ServiceRetry })
-	}
 	const sleeper = "shell touch started; sleep 765"
 	for _, c := range []struct {
 		name, model, script string
@@ -238,18 +224,18 @@ func TestCodexKilledAnywhere(t *testing.T) {
 		over bool
 	}{
 		{"before the first prompt", "gpt-5.5", "", nil, true},
-		{"the model is silent", "gpt-5.5", "hang", model(1), false},
-		{"in a thought", "gpt-5.5", "think Half a thou ++ hang", model(1), false},
-		{"in a text", "gpt-6.2-sol", "text Half an ans ++ hang", model(1), false},
-		{"in a tool", "gpt-5.5", sleeper, started, false},
-		{"in code mode", "gpt-6.2-sol", sleeper, started, false},
-		{"with a message for the turn", "gpt-5.5", sleeper, steered, false},
-		{"in a retry", "gpt-5.5", "drop ++ hang", retried, false},
+		{"the model is silent", "gpt-5.5", "hang", modelAsked(1), false},
+		{"in a thought", "gpt-5.5", "think Half a thou ++ hang", modelAsked(1), false},
+		{"in a text", "gpt-6.2-sol", "text Half an ans ++ hang", modelAsked(1), false},
+		{"in a tool", "gpt-5.5", sleeper, toolStarts, false},
+		{"in code mode", "gpt-6.2-sol", sleeper, toolStarts, false},
+		{"with a message for the turn", "gpt-5.5", sleeper, steerTaken, false},
+		{"in a retry", "gpt-5.5", "drop ++ hang", retryTold, false},
 		{"in an ask", "gpt-5.5", "write asked.txt x", func(s *session) { wait[contract.PermissionRequest](s, nil) }, false},
-		{"after a tool", "gpt-5.5", "shell touch started ;; hang", model(2), false},
+		{"after a tool", "gpt-5.5", "shell touch started ;; hang", modelAsked(2), false},
 		{
 			"in a sub-agent", "gpt-6.2-sol",
-			`tool spawn_agent {"task_name":"helper","fork_turns":"none","message":"SCRIPT: ` + sleeper + `"} ;; tool wait_agent {"timeout_ms":60000}`, started, false,
+			`tool spawn_agent {"task_name":"helper","fork_turns":"none","message":"SCRIPT: ` + sleeper + `"} ;; tool wait_agent {"timeout_ms":60000}`, toolStarts, false,
 		},
 		{"after a turn", "gpt-5.5", "text over", func(s *session) { s.says("over") }, true},
 	} {
