@@ -1,6 +1,6 @@
 package policy
 
-import "strings"
+import "path"
 
 // links are the symlinks that one analysis has read, so that it sees each path in
 // one state and asks the kernel once. A nil *links remembers nothing.
@@ -62,59 +62,48 @@ func (l *links) read(path string) (target string, gone bool) {
 
 // directPart is how much of the absolute path, whole segments, is known to have no
 // symlink in it.
-func (l *links) directPart(path string) int {
+func (l *links) directPart(abs string) int {
 	if l == nil {
 		return 0
 	}
 	known := 0
 	for _, d := range l.direct {
-		if _, in := below(d, path); in {
-			return len(path)
+		if _, in := below(d, abs); in {
+			return len(abs)
 		}
-		if _, in := below(path, d); in {
+		if _, in := below(abs, d); in {
 			known = max(known, len(d))
 		}
 	}
-	if l.bent || !cleanPath(path) {
+	if l.bent || path.Clean(abs) != abs {
 		return known
 	}
-	if !straight(path) {
+	if !l.ask(abs) {
 		// One link is mostly on the way of others as well.
 		l.bent = true
 		return known
 	}
-	l.keep(path)
-	return len(path)
+	return len(abs)
 }
 
 // lookAhead asks about the absolute path before it is wanted; a link on its way says
 // nothing about others.
-func (l *links) lookAhead(path string) {
-	if cleanPath(path) && straight(path) {
-		l.keep(path)
+func (l *links) lookAhead(abs string) {
+	if path.Clean(abs) == abs {
+		l.ask(abs)
 	}
 }
 
-func (l *links) keep(path string) {
+// ask asks the kernel about an absolute, clean path, and remembers one without a link.
+func (l *links) ask(abs string) bool {
+	if !straight(abs) {
+		return false
+	}
 	if l.direct == nil {
 		l.direct = make([]string, 0, 4)
 	}
 	if len(l.direct) < maxKnownLinks {
-		l.direct = append(l.direct, path)
-	}
-}
-
-// cleanPath reports whether the absolute path is clean as it stands: Clean would take
-// memory for one that is not.
-func cleanPath(p string) bool {
-	for i := 0; i < len(p); i++ {
-		if p[i] != '/' {
-			continue
-		}
-		switch rest := p[i+1:]; {
-		case rest == "" || rest[0] == '/', rest == ".", rest == "..", strings.HasPrefix(rest, "./"), strings.HasPrefix(rest, "../"):
-			return false
-		}
+		l.direct = append(l.direct, abs)
 	}
 	return true
 }
