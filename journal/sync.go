@@ -3,6 +3,8 @@ package journal
 import (
 	"os"
 	"time"
+
+	"github.com/agenthost/agenthost/internal/syncdir"
 )
 
 // Sync puts on the disk what was appended before the call. Concurrent calls
@@ -55,7 +57,7 @@ func (j *Journal) flush(f *os.File, unlisted bool) error {
 	if err := datasync(f); err != nil || !unlisted {
 		return err
 	}
-	return syncDir(j.dir)
+	return syncdir.Sync(j.dir)
 }
 
 func (j *Journal) err() error {

@@ -34,7 +34,7 @@ var allowed = map[string][]string{
 	"adapters/replay": {
 		"contract", "contract/session", "adapters", "adapters/transcript", "host/stamp", "internal/jsonrpc", "internal/rawjson",
 	},
-	"journal":           {"contract", "internal/filelock"},
+	"journal":           {"contract", "internal/filelock", "internal/syncdir"},
 	"permission":        {"contract"},
 	"internal/terminal": {"internal/proc", "internal/childenv"}, // commands get the agent's environment
 	"config":            {"internal/redact", "internal/slip"},   // what is shown has no secrets; a wrong key suggests the near one
@@ -48,6 +48,7 @@ var allowed = map[string][]string{
 	"relay/uplink":      {"contract", "relay/wire", "relay/peer", "relay/gateway"}, // the daemon is a Source to it
 	"internal/jsonrpc":  {"internal/rawjson"},
 	"internal/filelock": {},
+	"internal/syncdir":  {},
 }
 
 // forbidden says what must not appear below a package, and why.

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/agenthost/agenthost/internal/syncdir"
 )
 
 const (
@@ -253,7 +255,7 @@ func (s *Store) compact() error {
 		err = os.Rename(tmp.Name(), s.path)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(s.path))
+		err = syncdir.Sync(filepath.Dir(s.path))
 	}
 	if err != nil {
 		return fmt.Errorf("rewriting the grants: %w", err)

@@ -20,6 +20,3 @@ func lock(f *os.File) (unlock func(), err error) {
 	}
 	return func() { _ = windows.UnlockFileEx(h, 0, 1, 0, at) }, nil
 }
-
-// syncDir does nothing: directories cannot be flushed on Windows.
-func syncDir(string) error { return nil }

@@ -1,11 +1,11 @@
 //go:build unix
 
-package journal
+package syncdir
 
 import "os"
 
-// syncDir puts a directory's entries on the disk.
-func syncDir(dir string) error {
+// Sync puts a directory's entries on the disk.
+func Sync(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
